@@ -44,41 +44,41 @@ static inline uint16_t tmo_input_of(const void *program) {
   return input;
 }
 
-/* Whether the program's input is streamed or external, and therefore never in the arena as a whole. */
+/* Returns whether the program's input is streamed or external, and therefore never in the arena as a whole. */
 static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
 }
 
-/* Whether a tensor is the streamed or external input of the program, or a view of it. */
+/* Returns whether a tensor is the streamed or external input of the program, or a view of it. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether the rows of a tensor are messages between devices. Such rows have no address on this device. */
+/* Returns whether the rows of a tensor are messages between devices. Such rows have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Whether iterations of the group compute tiles instead of rows. */
+/* Returns whether iterations of the group compute tiles instead of rows. */
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-/* Whether each iteration of the operator computes a tile instead of a row. A group with tiles may contain operators that compute rows. */
+/* Returns whether each iteration of the operator computes a tile instead of a row. A group with tiles may contain operators that compute rows. */
 static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { return tmo_is_tiled(group) && !tmo_by_row(op); }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
 
-/* Whether the program contains the values of a tensor. */
+/* Returns whether the program contains the values of a tensor. */
 static inline bool tmo_is_constant(const tmo_tensor *t) { return tmo_has_part(TMO_PART_CONSTANTS) && t->base == TMO_PROGRAM_BASE; }
 
-/* Whether a tensor's rows and pixels are stored in ascending order in a buffer of the workspace, of the caller or of the program. */
+/* Returns whether a tensor's rows and pixels are stored in ascending order in a buffer of the workspace, of the caller or of the program. */
 static inline bool tmo_is_ascending(const tmo_tensor *t) {
   return (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout == TMO_LAYOUT_HWC;
 }
 
-/* Whether the elements of the operator's tensors are int16, so that an element takes two bytes. */
+/* Returns whether the elements of the operator's tensors are int16, so that an element takes two bytes. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
-/* Whether the elements of the operator's tensors are float32, so that an element takes four bytes. */
+/* Returns whether the elements of the operator's tensors are float32, so that an element takes four bytes. */
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
 /* Returns how many bytes one element takes. The function is for operators whose input and output have the same type. */
@@ -87,37 +87,37 @@ static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(o
 /* Returns how many elements are in `bytes` bytes of the operator's output. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
-/* Whether the operator's outputs are int32 indices of largest or smallest values. */
+/* Returns whether the operator's outputs are int32 indices of largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
 /* Returns how many int32 accumulators the operator needs for `bytes` bytes of output. An index needs two accumulators: one for the index, and one for
  * the value at the index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
-/* Whether the operator sends rows to other devices, or receives rows from them. */
+/* Returns whether the operator sends rows to other devices, or receives rows from them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether an element of the operator's input takes more than one byte. Elements of an external input that take more than one byte are not
+/* Returns whether an element of the operator's input takes more than one byte. Elements of an external input that take more than one byte are not
  * converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Whether each output channel of the operator is a sum over all input channels, which partial sums can add up to. */
+/* Returns whether each output channel of the operator is a sum over all input channels, which partial sums can add up to. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
-/* Whether the operator adds up the products of all its channel groups. */
+/* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
 /* Returns the number of passes over a stripe: one for each channel group, and one more if the operator adds up their products. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Whether a pass of the operator over a stripe reads no input and only writes the sums of all channel groups. */
+/* Returns whether a pass of the operator over a stripe reads no input and only writes the sums of all channel groups. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
-/* Whether an iteration of the operator writes only the channels of one channel group. */
+/* Returns whether an iteration of the operator writes only the channels of one channel group. */
 static inline bool tmo_writes_channel_group(const tmo_op *op) { return tmo_channel_groups(op) > 1 && !tmo_sums_channel_groups(op); }
 static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
@@ -169,7 +169,7 @@ static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program)
   return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
 
-/* Whether the rows of a tensor are part of the state, which outlives an inference. */
+/* Returns whether the rows of a tensor are part of the state, which outlives an inference. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
 /* Returns the number of the tensor's rolling buffer in the state, counted from 0. */

@@ -97,25 +97,25 @@ static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* Whether an operator is of the kind `kind`. If this build lacks the kind, the result is a constant false, so that the compiler removes the code for
- * the kind. */
+/* Returns whether an operator is of the kind `kind`. If this build lacks the kind, the result is a constant false, so that the compiler removes the
+ * code for the kind. */
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
 
-/* Whether the weights of an operator have four bits each. */
+/* Returns whether the weights of an operator have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
-/* Whether the program copies the operator's weights into the workspace before the group of the operator runs. */
+/* Returns whether the program copies the operator's weights into the workspace before the group of the operator runs. */
 static inline bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
-/* Whether this build has a kernel that can run the operator. */
+/* Returns whether this build has a kernel that can run the operator. */
 static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Whether the constants of an operator are in the order that the packing `packing` stands for. If this build lacks the packing, the result is a
- * constant false, so that the compiler removes the code for the packing. */
+/* Returns whether the constants of an operator are in the order that the packing `packing` stands for. If this build lacks the packing, the result is
+ * a constant false, so that the compiler removes the code for the packing. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
 /* These macros write one case of a switch statement. If the build lacks the kernel, the case does not call it. */

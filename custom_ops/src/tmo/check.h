@@ -44,18 +44,19 @@ typedef struct {
  * TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Whether `bytes` bytes from `offset` on lie within `size` bytes, and `offset` is a multiple of `alignment`. alignment: a power of two. */
+/* Returns whether `bytes` bytes from `offset` on lie within `size` bytes, and `offset` is a multiple of `alignment`. alignment: a power of two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether `offset` is not 0, and `bytes` bytes from `offset` on lie within the program. */
+/* Returns whether `offset` is not 0, and `bytes` bytes from `offset` on lie within the program. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether the operator's weights lie within the program, whether they are copied into the workspace or not. alignment: at most TMO_ALIGNMENT. */
+/* Returns whether the operator's weights lie within the program, whether they are copied into the workspace or not. alignment: at most
+ * TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
-/* Whether `n` words from `offset` on lie within the program. */
+/* Returns whether `n` words from `offset` on lie within the program. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
 /* Counts `n` array elements that the validator is about to read. Returns false if the validator would then exceed its limit of elements. */
@@ -65,7 +66,7 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   return true;
 }
 
-/* Whether two tensors have the same height and width. */
+/* Returns whether two tensors have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
 /* Checks the operands and constants that an operator must have because of its kind. The operator's place in its group must have been checked

@@ -14,7 +14,7 @@ extern "C" {
  * TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* Whether tmo_iterate_along_row() can run the operator. */
+/* Returns whether tmo_iterate_along_row() can run the operator. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 /* Computes all tiles of one row from run->current to output column `end`. A call reads no input later, and writes no output earlier, than one
  * iteration for each tile would. */
@@ -45,7 +45,7 @@ TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Whether the operator reads a convolution window instead of access records. */
+/* Returns whether the operator reads a convolution window instead of access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
 /* Computes run->current with the fastest function that supports the operator. iterated: tensor whose rows or tiles the iterations go through. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header computes sets of kinds from the rows of kinds.def. */
+/* This header computes sets of operator kinds from the rows of kinds.def. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_
 
@@ -9,11 +9,11 @@
 #include "compiler.h"
 #include "tmo/program.h"
 
-#define TMO_ANY_NUMBER 0    /* the kind has any number of operands from 1 to TMO_MAX_INPUTS */
-#define TMO_PER_CHANNEL 255 /* the kind has one scale for each channel */
+#define TMO_ANY_NUMBER 0    /* the kind has 1 to TMO_MAX_INPUTS operands */
+#define TMO_PER_CHANNEL 255 /* the kind has one scale for each output channel */
 
-/* Each kind of operator is in one of these families. The families filter, sums and pool have a window, and the families from copy to add_sums have an
- * access table. */
+/* Each kind of operator belongs to one of these families. Kinds of the families filter, sums and pool have a window. Kinds of the families from copy
+ * to add_sums have access records. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
@@ -24,7 +24,7 @@ enum { TMO_EACH_FAMILY(TMO_FAMILY) };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set of kinds has a bit for each kind. Bits of kinds 0 to 63 are in `low`, and bits of kinds 64 to 127 are in `high`. */
+/* A set of operator kinds, with one bit for each kind. The bits of kinds 0 to 63 are in `low`, and the bits of kinds 64 to 127 are in `high`. */
 typedef struct {
   uint64_t low, high;
 } tmo_kinds;
@@ -61,23 +61,23 @@ typedef struct {
 #define TMO_IS_THREE_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == 3)
 #define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == TMO_ANY_NUMBER)
 
-#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands that are processed element by element */
-#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
+#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands */
+#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a convolution or pooling window */
 #define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* kinds with a window and weights */
-#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds that compute each output pixel from one input pixel */
+#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds whose output pixels need one input pixel each */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
-#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose output has another element type than the input */
-#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* kinds whose channels take two bytes of a pixel */
-#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* kinds whose input channels take four bytes of a pixel */
-#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* kinds whose input elements are larger than a byte */
-#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* kinds with an access table instead of a window */
-#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* kinds that send rows to another device or receive them */
+#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose input and output have different types */
+#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* kinds whose elements are int16 */
+#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* kinds whose elements are float32 or int32 */
+#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* kinds whose input elements take more than one byte */
+#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* kinds with access records instead of a window */
+#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* kinds that send rows to other devices, or receive rows from them */
 #define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
 #define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
-#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds whose outputs are sums over all input channels, which can be computed in parts */
-#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute one part of the channels at a time */
+#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds whose outputs are sums over all input channels */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute some of the channels at a time */
 #define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
 #define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
 #define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* kinds with 1 to TMO_MAX_INPUTS operands */
@@ -96,7 +96,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Whether a set contains a kind. Since the set is a constant, compilers reduce this function to few comparisons. */
+/* Returns whether a set of kinds contains a kind. Each set is a constant, so compilers reduce this function to a few comparisons. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header declares functions that read the loops of a group (TMO_LOOP_* of program.h). Internal. */
+/* These functions read the loops of a group, which a program stores as TMO_LOOP_* codes. */
 #ifndef TMO_LOOPS_H_
 #define TMO_LOOPS_H_
 
@@ -16,7 +16,7 @@ static inline const uint8_t *tmo_loops(const void *program, const tmo_group *gro
   return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
-/* Returns the number that two bytes of a loop code hold. */
+/* Returns the number that is stored in two bytes of a loop code. */
 static inline uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
 /* Returns the number of bytes of a code that runs an operator. */
@@ -29,17 +29,17 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* This record describes a sequence of loop codes by the number of iterations and the position of TMO_LOOP_END. */
+/* What tmo_read_loop() finds in the code of a loop's body. */
 typedef struct {
-  uint32_t iterations; /* number of iterations, which is 0 if the codes are damaged */
+  uint32_t iterations; /* number of iterations in the body, or 0 if its code is damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator whose
- * number is n_ops or greater. A sequence with an empty loop, or with more iterations than fit a uint32_t, is damaged as well. */
+/* Reads the code of a loop's body, which begins at `at`. The code is damaged if it reaches `limit`, nests loops too deeply, or names an operator
+ * whose number is not below n_ops. The code is also damaged if it has an empty loop, or more iterations than fit uint32_t. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Moves a new run to the position after `done` iterations, which must be fewer than all iterations. */
+/* Moves a new run to the position after its first `done` iterations. `done` must be below the number of all iterations. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has the order in which an operator computes its pixels, and the addresses of the pixels. Internal.
+/* These functions give the order in which an operator computes the pixels of its output, and the addresses of the pixels.
  *
- * Row groups are a special case of tiled groups: each row is a stripe, one tile wide. */
+ * In a group without tiles, each row counts as a stripe with one tile. */
 #ifndef TMO_NEST_H_
 #define TMO_NEST_H_
 
@@ -14,15 +14,15 @@
 extern "C" {
 #endif
 
-/* The iterations of an operator. Each iteration computes one part of the output. For an operator that runs row by row, each row is a stripe with
- * one tile. */
+/* The order of an operator's iterations. Each iteration computes one part of the output. If the operator computes one row in each iteration, each row
+ * counts as a stripe with one tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* tensor that tmo_iterated() returns */
+  const tmo_tensor *tensor; /* output of the operator, or input of an iterative operator */
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor that the operator's iterations divide into parts: the output, or the input of an iterative operator. */
+/* Returns the tensor that the operator's iterations go through: the output, or the input of an iterative operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -33,30 +33,30 @@ static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, 
   return nest;
 }
 
-/* Whether each stripe of a tiled group computes all its rows, even those that the previous stripe has already computed. */
+/* Returns whether each stripe computes all rows that it needs, even those that the previous stripe has already computed. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* tmo_stripe_first() and tmo_stripe_end() return the rows [first, end) of a stripe in a tiled group. */
+/* A stripe has the rows from tmo_stripe_first() to tmo_stripe_end() - 1. */
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration. An iteration of a row group has all columns. */
+/* An iteration has the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes rows, an iteration has all columns. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t end = tmo_first_column(op, at) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves `at` to the first iteration of its stripe. If the stripe has no rows, `at` moves to the next stripe that has rows. If no later stripe has
- * rows, at->stripe becomes `stripes`. */
+/* Moves `at` to the first iteration of the stripe at->stripe. If the stripe has no rows, `at` moves to the next stripe that has rows. If no later
+ * stripe has rows, at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
-/* Moves `at` to the next iteration. After the last iteration, at->stripe is nest->stripes. */
+/* Moves `at` to the next iteration of the operator. After the last iteration, at->stripe is nest->stripes. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   const tmo_tensor *const t = nest->tensor;
-  const bool only_row = t->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
+  const bool only_row = t->rows == 1 && at->stripe > 0; /* only stripe 0 may have more rows than the others */
   if (!only_row) {
-    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() and tmo_stripe_first() is repeated here, because every iteration needs it */
+    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here to save a call in each iteration */
     const int32_t end = at->stripe * t->advance + t->end, first = end - t->rows;
     if (row < t->height && row < end) return;
     at->row = first < 0 || (at->stripe == 0 && !tmo_recomputes(t)) ? 0 : (uint16_t)(first < t->height ? first : t->height);
@@ -69,8 +69,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Whether an iteration is inside the tensor, and the iteration's sums are inside the buffer of sums. If the function returns true, the iteration
- * accesses no bytes outside the buffers. */
+/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. If the result is true, the iteration accesses no bytes
+ * outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -79,20 +79,20 @@ static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration 
   return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first iteration
- * initializes the sums, and the last iteration writes the output. */
+/* The functions return whether an iteration of an iterative operator is the first or the last one. The first iteration sets the sums to their initial
+ * values, and the last iteration writes the output. */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
 }
 
-/* Returns the last input coordinate along an axis that is under the window of output coordinate x. */
+/* Returns the last input coordinate under the window of output coordinate x, along one axis. */
 static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
   return last < size ? last : size - 1;
 }
 
-/* Returns the last row of operand k that an iteration reads, or -1 if the iteration reads no row of operand k. */
+/* Returns the last row of operand k that an iteration reads, or -1 if it reads no row of that operand. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_iteration *at, uint8_t k) {
   if (tmo_writes_sums(op, at->channel_group)) return -1;
   if (tmo_iterative(op)) return at->row;
@@ -105,24 +105,24 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(at->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Returns the bytes of an external input that an iteration converts to int8 for one window, at most UINT32_MAX. */
+/* Returns how many bytes of an external input an iteration converts to int8, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
-/* For an operator that sums channel groups, returns the index of the first int32 sum that an iteration uses. */
+/* Returns the index of the first int32 sum that an iteration uses, if the operator adds up the products of its channel groups. */
 static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t row = (uint32_t)(at->row - tmo_stripe_first(t, at->stripe));
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
-/* This record has the addresses of the pixels in one row. In the rolling buffer, pixel x has the place first + x times step, modulo depth. The
- * rolling buffer begins at the tensor's base + offset. */
+/* Where the pixels of one row of a tensor are. Pixel x of the row is at place (first + x * step) % depth of the buffer. The buffer begins `offset`
+ * bytes after the base of the tensor. */
 typedef struct {
   uint32_t offset;
-  uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
-  uint32_t pixel;              /* number of bytes of a pixel */
+  uint32_t first, step, depth; /* numbers of pixels */
+  uint32_t pixel;              /* number of bytes that a pixel takes */
 } tmo_row_pixels;
 
-/* This record has the place of a tensor's row: its column window, its index in the window, and the number of earlier periods. */
+/* The column window that has a row of the tensor, the row's index in the window, and the number of earlier rows that had the same place. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -130,7 +130,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Returns the position of row y. The argument `stripe` matters only if each stripe has its own copy of recomputed rows. */
+/* Returns the column window of row y. The argument `stripe` matters only if each stripe computes all rows that it needs. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -140,10 +140,10 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Returns the addresses of row y. The argument `stripe` matters only if each stripe has its own copy of recomputed rows. */
+/* Returns where the pixels of row y are. The argument `stripe` matters only if each stripe computes all rows that it needs. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* moving width - 1 pixels forwards, modulo the width, moves one pixel backwards */
+    const uint32_t last = t->width - 1u; /* a step of width - 1 pixels, modulo the width, goes back by one pixel */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -153,14 +153,13 @@ static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_te
   return p;
 }
 
-/* This record has the place of a row in a tensor, and is enough to find the next rows. In the column window, pixel x of the row has the number
- * (column + x) times column_window->rows, plus row, modulo column_window->depth. For a tensor without column windows, the field `whole` describes all
- * rows as a single column window. */
+/* Where a row of a tensor is, with all that is needed to find the next rows. Pixel x of the row is at place ((column + x) * w.rows + row) % w.depth
+ * of the column window w. For a tensor without column windows, tmo_find_row() sets `whole` to a single column window with all rows. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* distance in pixels between a row of a column window and the row one period later */
+  uint32_t width; /* distance in columns between a row and the row that takes its place in the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -177,8 +176,8 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists the addresses of n pixels of a rolling buffer, from byte `at` on. The rolling buffer has `bytes` bytes. Returns the address after the last
- * pointer of the list. */
+/* Writes the addresses of n pixels of a rolling buffer to a list, beginning with the pixel at byte `at`. The rolling buffer has `bytes` bytes, and
+ * the pixels are `step` bytes apart. Returns the end of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);
@@ -190,8 +189,8 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Lists `columns` pixels of each of n rows of a tensor without column windows. The listed rows are `step_h` rows apart, and the pixels of a row are
- * `step` bytes apart. base: address of the tensor, plus the bytes before the first pixel of a row. */
+/* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The rows are `step_h` rows apart, and
+ * the pixels of a row are `step` bytes apart. base: address of the tensor plus the offset of the first pixel in its row. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
                                              int32_t step, const int8_t **pixels) {
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);

@@ -11,29 +11,29 @@
 #define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
-/* All kernel calls of an iteration share this state. */
+/* What all kernel calls of an iteration need. */
 typedef struct {
-  const tmo_run_state *run; /* state of the run, whose field `current` says which part of the output to compute */
-  tmo_view in;              /* operand 0 */
+  const tmo_run_state *run; /* state of the run; its field `current` is the part of the output to compute */
+  tmo_view in;              /* first operand of the operator */
   tmo_view out;
-  tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
+  tmo_kernel kernel; /* arguments of the kernel; its pointer to sums advances with each pixel */
 } execution;
 
-/* Moves `v` to the channel group of run->current, and returns the channels of that channel group. */
+/* Restricts `v` to the channel group of the iteration, and returns the channels of that group. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
   return tmo_channels_of(op, v->tensor, grouped, run->current.channel_group);
 }
 
-/* The place of a row of a tensor. Pixel x of the row is at base + tmo_pixel_offset(&pixels, x). */
+/* Where a row of a tensor is. Pixel x of the row is at the address base + tmo_pixel_offset(&pixels, x). */
 typedef struct {
   const int8_t *base;
   tmo_row_pixels pixels;
 } place;
 
-/* Finds row y of a tensor whose buffer has only some of its rows. Rows of an external input are in the caller's memory. Rows of a streamed input are
- * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in the tensor's own buffer. */
+/* Finds row y of a tensor whose rows are not all in one buffer of the arena. Rows of an external input are in the caller's memory. Rows of a streamed
+ * input are in the last push or in a rolling buffer. Rows of other tensors are in a rolling buffer of the state, or in the buffer of the tensor. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -60,7 +60,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* Returns the place of row y. Older rows in the state have negative numbers, so y is converted to int32_t. */
+/* Returns where row y of a tensor is. The number y is converted to int32_t, because rows of earlier inferences have negative numbers. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_row_pixels_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
@@ -72,19 +72,19 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const execution *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.pixels, x);
 }
 
-/* Whether a tensor's rows are stored in ascending order, and the tensor is not part of a streamed or external input. */
+/* Returns whether a tensor's rows are stored in ascending order, and no row is in a streamed or external input. */
 static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
   return tmo_is_ascending(t) && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
-/* Returns the address of output pixel (x, y). */
+/* Returns the address of the output pixel in row y and column x. */
 static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, uint32_t x) {
   const tmo_tensor *const t = f->out.tensor;
   const bool plain = tmo_is_ascending(t) && !tmo_has_column_windows(t);
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
-/* Converts pieces of an external input to int8 for the function make_int8(). */
+/* Converts pixels of an external input to int8, for make_int8(). */
 TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
@@ -96,20 +96,20 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
- * converted. Returns `done` plus the number of bytes that this call has converted. */
+/* Converts n ranges of bytes of an external input to int8. bytes: size of each range. done: number of bytes that the iteration has already converted.
+ * Returns how many bytes the iteration has now converted. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
 }
 
-/* Whether each row of a tensor has consecutive pixels, and tmo_row_offset() finds the row. */
+/* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() finds them. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
   return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t) && !is_reversed;
 }
 
-/* Lists the addresses of the pixels under a window, row by row. */
+/* Writes the addresses of the pixels under a window to a list, row by row. */
 TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
@@ -119,7 +119,7 @@ TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_tap
   }
 }
 
-/* Lists the first pixel of each row under a window. */
+/* Writes the address of the first pixel of each row under a window to a list. */
 static void list_rows(const execution *f, tmo_taps rows, const int8_t **pixels) {
   const uint32_t step = f->kernel.op->dilation_h;
   if (has_whole_rows(f->run, f->in.tensor)) {
@@ -129,7 +129,7 @@ static void list_rows(const execution *f, tmo_taps rows, const int8_t **pixels) 
   for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
 }
 
-/* Returns the rows under the iteration's window. */
+/* Returns the input rows under the window of the iteration. */
 static TMO_ALWAYS_INLINE tmo_taps rows_under(const execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
@@ -145,7 +145,7 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const execution *f) {
   return rows;
 }
 
-/* Lists the pixels under a window in the given rows and columns. */
+/* Writes the addresses of the pixels in the given rows and columns to a list. */
 static TMO_ALWAYS_INLINE void list_inside(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
@@ -164,14 +164,14 @@ static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uin
   return window;
 }
 
-/* Lists the rows under the iteration's window. */
+/* Returns a window with the addresses of the input rows that the iteration reads. */
 TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
   const bool plain = has_plain_rows(f->run, in);
-  if (plain && !tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this branch needs fewer comparisons than rows_under() for the same rows */
+  if (plain && !tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* these calls compare less than rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);
@@ -185,17 +185,17 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
-/* This list has the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
+/* Addresses of the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
 typedef struct {
-  const int8_t **pixels;       /* pixels row by row, beginning with the pixels of the first window */
-  uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and the kernel's row that is over the first input row */
-  tmo_taps columns;            /* number of columns of the first window */
-  uint32_t width;              /* number of columns that are listed */
+  const int8_t **pixels;       /* addresses row by row, from the first window on */
+  uint32_t room;               /* number of addresses for which `pixels` has room */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and the number of the kernel's row above the first of them */
+  tmo_taps columns;            /* input columns under the first window */
+  uint32_t width;              /* number of input columns whose pixels are listed */
 } tile_pixels;
 
-/* Lists the pixels under the windows of output columns [x, end). If the list is too short for all columns, it has the pixels of the first columns
- * only. Returns the number of output columns whose windows are listed. */
+/* Lists the pixels under the windows of the output columns from x to `end` - 1. If the list has too little room, it has the pixels of the first
+ * windows only. Returns the number of windows whose pixels are listed. */
 TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -220,7 +220,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t
   return n;
 }
 
-/* Returns the window of output column x from a list of windows that begins with column `first`. */
+/* Returns the window of output column x from a list whose first window is of column `first`. */
 TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -232,7 +232,8 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a tmo_window with n pixels for an operator without a window. The fields are set one by one, because an initializer would call memset(). */
+/* Returns a window with the addresses `pixels` for an operator that has no window. The fields are set one by one, because compilers call memset() for
+ * an initializer. */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;
@@ -242,7 +243,7 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* Lists a pixel of each operand for output column x or, in a row group, a row of each operand for the output row. */
+/* Lists one pixel of each operand for output column x. If the iteration computes a row, lists one row of each operand. */
 TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
@@ -256,8 +257,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands for an operator with an access table. A row that does not exist is listed as NULL. again: whether `rows` has the rows
- * of the previous iteration, so that operands whose rows never change need not be listed again. */
+/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. again: whether `rows` has the
+ * rows of the previous iteration, so that operands whose rows never change need not be listed again. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

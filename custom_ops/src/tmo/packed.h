@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header declares the kernels of operators that the converter packed (TMO_PACKING_*), and the inner loops of these kernels.
+/* This header declares the kernels of operators whose constants the converter has packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
- * Each inner loop (TMO_CORE) is written in assembly for an instruction set. A twin in portable C computes the same bits. Hosts use the twins in C to
- * run programs that are packed for other processors. Microcontrollers refuse programs that are packed for another processor. */
+ * Each inner loop is written in assembly for one instruction set. Each inner loop also exists in portable C, which computes the same bits. Hosts use
+ * the inner loops in C to run programs that were packed for other processors. A microcontroller rejects a program that was packed for another
+ * processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "access.h"
 #include "kernels.h"
 
-/* The inner loops of packed kernels have the linkage TMO_CORE. Inner loops in assembly are never embedded in another file. */
+/* Inner loops of packed kernels are declared with the linkage TMO_CORE. A file that embeds the library does not contain inner loops in assembly, but
+ * links them. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -20,16 +22,16 @@
 extern "C" {
 #endif
 
-/* Whether the window of a packed convolution lists input rows instead of pixels. */
+/* Returns whether the window of a packed convolution lists input rows instead of pixels. */
 static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
 
-/* Whether this library runs programs that are packed for a target. */
+/* Returns whether this library runs programs that were packed for the target `target`. */
 static inline bool tmo_runs_target(uint16_t target) {
   return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE) ||
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
-/* Returns the number of values that an output channel of a packed convolution reads, including the padding of each row and of the whole window. */
+/* Returns how many values an output channel of a packed convolution reads, including the padding of each row and of the window. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -37,37 +39,37 @@ static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
-/* Whether a packed operator multiplies its values as bytes instead of int16. */
+/* Returns whether a packed operator multiplies its inputs as bytes, instead of widening them to int16. */
 static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For three or more pixels, the maximum
- * is three eighths of the returned number. */
+/* Returns the largest number of input values of two pixels together that a packed convolution reads at once. For three or more pixels, the largest
+ * number of values is three eighths of the result, for each pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
- * with 3x3 taps compute two rows at once for any width. */
+/* Returns whether an operator computes two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A depthwise
+ * convolution with 3x3 taps computes two rows of any width at once. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
 }
 
-/* Whether the scratch has room for all pixels that are computed at once, for any number of values per pixel. */
+/* Returns whether the scratch memory has room for all pixels that are computed at once, whatever their number of values is. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels. The kernel
- * computes three pixels and then two, while the cache keeps the weights of two channels. */
+/* Returns whether the kernel computes the last five of `columns` pixels of a row together. The scratch memory then has room for the values of five
+ * pixels. For each pair of output channels, the kernel computes three pixels and then two, while the cache still has the weights. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels to compute at once. values: values of one pixel. left: number of remaining pixels. With the DSP extension,
- * the function leaves no single pixel for the end of the row, because a single pixel costs most. Six pixels are computed as twice three pixels if
- * windows are one pixel wide, because four and two pixels take more instructions. */
+/* Returns how many output pixels to compute at once. values: number of values of one pixel. left: number of pixels that remain in the row. With the
+ * DSP extension, a single pixel is never left at the end of a row, because computing one pixel alone is slow. Six pixels are computed as twice three
+ * pixels if windows are one pixel wide, because four and two pixels take more instructions. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -80,7 +82,7 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
   return left < most ? left : most;
 }
 
-/* Whether a packed convolution reads the bytes of its only pixel in place. */
+/* Returns whether a packed convolution reads the bytes of its only pixel in place, without copying them. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_has_part(TMO_PART_DSP_DIRECT)) return false;
@@ -88,7 +90,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of groups of three interleaved pairs of channels in a dense layer. After the last group, two or four pairs may remain. */
+/* Returns the number of groups of three pairs of channels in a dense layer. The weights of such a group are interleaved. After the last group, two or
+ * four pairs of channels may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -96,16 +99,16 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 more columns that ESP-NN may read. */
+/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 columns that ESP-NN may read beyond them. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
-/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than 3x3, ESP-NN
- * uses vectors of int16. */
+/* Returns the number of channels that a depthwise convolution has in ESP-NN, padded to complete vectors of int8 or int16. For few channels, and for
+ * windows other than 3x3, ESP-NN uses vectors of int16. */
 static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* Returns the bytes of scratch that ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). padded: number
+/* Returns how many bytes of scratch ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). padded: number
  * of channels with padding. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
@@ -113,13 +116,13 @@ static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, 
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns the bytes of all scratch of an ESP-NN call for n pixels. The scratch holds ESP-NN's own data, the input and the output of the call, and
- * some padding. */
+/* Returns how many bytes of scratch a call of ESP-NN for n pixels needs in total. The scratch has ESP-NN's own data, a copy of the input, the output,
+ * and some padding. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Returns the number of pixels that one call of ESP-NN computes, which is at least one. columns: number of pixels of an iteration. */
+/* Returns how many pixels one call of ESP-NN computes, at least one. columns: number of pixels that one iteration computes. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -127,14 +130,14 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
-/* Returns the number of consecutive iterations of one pixel each that may be computed at once. */
+/* Returns how many consecutive iterations of one pixel each may be computed together. */
 static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
   const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
   if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
   return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
 }
 
-/* Returns the bytes of scratch of an operator that computes pixels of `out` from pixels of `in`. */
+/* Returns how many bytes of scratch an operator needs to compute `out` from `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
@@ -150,8 +153,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
 
-/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs if an inner loop does not apply the
- * activation. */
+/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
@@ -159,7 +161,7 @@ static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel like tmo_dsp_conv_run(). filter: number of bytes of the weights of a channel. */
+/* Computes a pixel like tmo_dsp_conv_run(). filter: number of bytes of the weights of one channel. */
 static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, uint32_t filter, int8_t *out) {
   tmo_dsp_scales scales;
   tmo_dsp_job job;
@@ -171,7 +173,8 @@ static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Computes a pixel of a depthwise convolution, four channels at once. tmo_makes_fours() must hold, and input and output have equal channels. */
+/* Computes a pixel of a depthwise convolution, four channels at once. tmo_makes_fours() must hold, and the numbers of input and output channels must
+ * be equal. */
 static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const bool by_row = tmo_reads_rows(k);
   const int8_t *const w = k->weights + tmo_first_tap(k, v);
@@ -197,12 +200,12 @@ static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo
 }
 #endif
 
-/* A range of output columns. */
+/* Adjacent columns of an output. */
 typedef struct {
   uint32_t first, count;
 } tmo_run_of_columns;
 
-/* Returns the columns whose windows are inside an input of this width. */
+/* Returns the output columns whose windows are completely inside the width of the input. */
 static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t extent = (op->kernel_w - 1u) * op->dilation_w + 1, padded = (uint32_t)k->in_width + op->pad_left;
@@ -212,8 +215,9 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   return run;
 }
 
-/* A job that computes output columns [first, end) of one row. The outputs are `step` bytes apart, and the first output is at `out`. The scratch has
- * room for at most `most` columns at once. Only with TMO_PACKING_DSP_CONV, `outs` may list the addresses of all outputs; otherwise `outs` is NULL. */
+/* Arguments for a function that computes the output columns from `first` to `end` - 1 of one row. The first output pixel is at `out`, and adjacent
+ * output pixels are `step` bytes apart. The scratch memory has room for the input values of at most `most` columns. The array `outs` may list the
+ * address of each output pixel for TMO_PACKING_DSP_CONV. For other packings, `outs` is NULL. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
@@ -221,35 +225,36 @@ typedef struct {
   int8_t *const *outs;
 } tmo_columns_job;
 
-/* Computes the output columns of a job from whole input rows. */
+/* Computes the output columns `columns` from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
-/* These functions compute a CONV with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() collects the values under the window of one of `pixels` pixels.
- * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of these pixels at once. Output pixel p begins p times step bytes after `out`,
- * or at outs[p]. */
+/* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
+ * scratch memory. pixel: number of the pixel among `pixels` pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of them at
+ * once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* Gathers the windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
+/* Gathers the windows of adjacent pixels, which must be completely inside the input. offset: distance in bytes from the start of a row to the first
+ * window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels */
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() holds */
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels each */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() holds */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_DENSE */
 
-/* A tmo_mve_job has all arguments of a tmo_mve_conv except pixels and weights. */
+/* The arguments of a tmo_mve_conv function, without the input pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of the outputs of pixel 0; the outputs of pixel p begin p times step bytes later */
+  int8_t *out;   /* address of output pixel 0; output pixel p is at out + p * step */
   uint32_t step;
-  uint32_t turns; /* number of 16-byte vectors of a pixel */
+  uint32_t turns; /* number of vectors of 16 bytes that an input pixel has */
   uint32_t channels;
   int32_t zero, least, most; /* zero point, minimum and maximum of the output */
-  uint32_t pairs;            /* number of pairs of pixels, if a call computes two pixels at a time */
+  uint32_t pairs;            /* number of pairs of pixels, for a function that computes two pixels at once */
 } tmo_mve_job;
 
-/* Returns the number of vectors that contain tmo_packed_values() values, for operators packed for Helium. */
+/* Returns the number of vectors of 16 bytes that tmo_packed_values() values take, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -258,175 +263,177 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. `bytes` points to the
- * first of several pixels, which are bytes_step bytes apart. If `bytes` is NULL, the function reads the gathered values. */
+/* These functions compute a CONV operator with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. The pointer `bytes` is the address
+ * of the first input pixel, and the input pixels are bytes_step bytes apart. If `bytes` is NULL, the function reads the values that were gathered. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* These functions compute a CONV with TMO_PACKING_RVV_CONV, like the functions for TMO_PACKING_DSP_CONV. */
+/* These functions compute a CONV operator with TMO_PACKING_RVV_CONV, like the functions for TMO_PACKING_DSP_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE. The taps of pixel p begin p times step bytes after taps[i]. */
+/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is at taps[i] + p *
+ * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* These functions compute a CONV with TMO_PACKING_ESP_CONV, one pixel at a time. */
+/* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* copies the input pixels first if necessary */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* may first copy the values of the pixel */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
-/* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv(). The function
- * tmo_depthwise_esp_row() computes a row from whole input rows with ESP-NN. tmo_depthwise_esp_row() returns false if tmo_depthwise_esp() must compute
- * the row. */
+/* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv().
+ * tmo_depthwise_esp_row() computes a whole row with ESP-NN. The function returns false if tmo_depthwise_esp() must compute the row. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
-/* Adds n elements of an ADD with TMO_PACKING_DSP_ADD. Each element of an operand is read before its sum is written. */
+/* Adds n elements of an ADD operator with TMO_PACKING_DSP_ADD. Each element is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift suffices to scale the operand
- * with the greater scale. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the left shift, in bits, of the
- * operand with the greater scale. */
+/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so that a shift scales the
+ * operand. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns by how many bits to shift the operand left. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
-/* These functions compute a DEPTHWISE with any packing. */
+/* These functions compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Whether tmo_dsp_3x3() computes rows of this width. A block of tmo_dsp_3x3() takes as long as at least four single pixels. */
+/* Returns whether tmo_dsp_3x3() computes rows with `width` pixels. A call of tmo_dsp_3x3() computes a block of pixels in the time of at least four
+ * single pixels. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
 }
 
-/* Computes two rows of a DEPTHWISE with TMO_PACKING_DSP_DEPTHWISE and tmo_dsp_has_3x3(). */
+/* Computes two rows of a DEPTHWISE operator with TMO_PACKING_DSP_DEPTHWISE. tmo_dsp_has_3x3() must hold for the operator. */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
-/* tmo_depthwise_multiply() computes one pixel from the taps of its window, which are listed row by row. tmo_depthwise_clear() sets all taps to
- * padding. */
+/* tmo_depthwise_multiply() computes one output pixel. taps: addresses of the taps of the window, row by row. tmo_depthwise_clear() sets the addresses
+ * of all taps to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
-/* Whether tmo_dsp_nine() computes the pixels of a tile. */
+/* Returns whether tmo_dsp_nine() can compute the pixels of the operator. */
 static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* These functions widen the bytes of two, three or four pixels to int16, and write a tile. Pixel p begins p times step bytes after `from` and has at
- * least 4 bytes. The functions return the tile's next column. The padding in the last quad of bytes is arbitrary. */
+/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p is at from + p * step,
+ * and each pixel has at least four bytes. The functions return the address in the tile of the next values. If the bytes of a pixel are not a multiple
+ * of 4, the padding values in the tile are arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four pixels. Pixel p is at from[p], and its number of bytes is a multiple of 4. Four bytes are read before their values are
- * written. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p], and its number of bytes must be a multiple of 4. Four bytes of a pixel
+ * are read before their values are written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
-/* Widens at least one tap to int16, into a tile of one pixel. The number of bytes of a tap is a multiple of 4. */
+/* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The number of bytes of a tap must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. The tile has the values of all pixels two by two, in the packing's
- * order: values i and i + 1 of pixel 0, then values i and i + 1 of pixel 1, and so on. Five pixels are in a tile of three pixels and a tile of two
- * pixels. values: a multiple of 8. */
+/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. The tile has the values of all pixels two by two: values 0 and 1 of
+ * pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of three pixels and a tile of
+ * two pixels. values: number of values of a pixel, a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after the outputs of the first
- * row. `tile` has three tiles: one for the first four pixels of the first row, one for the first four pixels of the second row, and one for the last
- * pixels of both rows. */
+/* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after those of the first
+ * row. `tile` has three tiles: the first four pixels of the first row, the first four pixels of the second row, and the last pixels of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
-/* For CONV_S16 on the DSP extension, tmo_conv_two_s16() computes two pixels at once after reading both windows. The function tmo_conv_makes_two_s16()
- * returns whether tmo_conv_two_s16() supports an operator. apart: bytes from each value of the first window to the same value of the second window.
- * out_apart: bytes from the first output pixel to the second. */
+/* tmo_conv_two_s16() computes two pixels of a CONV_S16 operator at once, with the DSP extension. tmo_conv_makes_two_s16() returns whether
+ * tmo_conv_two_s16() supports the operator. apart: distance in bytes between the two windows. out_apart: distance in bytes between the two output
+ * pixels. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
-enum { TMO_WIDE_VALUES = 32 }; /* number of values from the start of the first pixel to the start of the second pixel */
+enum { TMO_WIDE_VALUES = 32 }; /* distance in values between the first and the second pixel */
 
-/* This job multiplies int16 values of one or two pixels by int8 weights. Sums of 32 bits may wrap. A quad has the sums of four channels of one pixel.
- * A quad of two pixels has two channels of the first pixel and then the same channels of the second pixel. */
+/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, four sums
+ * are computed together: of four channels. For two pixels, four sums are computed together: of two channels of the first pixel, and of the same
+ * channels of the second pixel. */
 typedef struct tmo_wide_job {
-  const int32_t *bias, *multipliers; /* arrays of four values if all channels have one bias or one scale */
+  const int32_t *bias, *multipliers; /* one value for each channel, or four equal values for all channels */
   const int8_t *shifts;
   int8_t *out;
-  int32_t low, high;         /* each word has one limit of the output in both halves */
-  const int32_t *x, *end;    /* four values take two words: the first and the third value, then the second and the fourth value */
+  int32_t low, high;         /* smallest and largest output, each in both halves of a word */
+  const int32_t *x, *end;    /* first word and end of the values; two words have values 0 and 2, then values 1 and 3 */
   const int8_t *weights;
-  uint32_t filter;           /* bytes from the weights of a channel to the weights of the next channel */
-  int32_t *sums;             /* place of a quad of sums */
+  uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
+  int32_t *sums;             /* memory for four sums that are computed together */
   int32_t channels;
-  int32_t apart;             /* bytes from the output of the first pixel to the output of the second pixel */
-  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of a quad whose sums do not fit 32 bits */
-  uint32_t next;             /* number of sums from a quad to the next quad, or 0 if all quads use the same place */
-  uint8_t first;             /* if 1, the sums begin with 0; if 0, the sums of the previous values continue */
-  uint8_t last;              /* if 1, outputs are written after the products are added */
-  uint8_t biased, scaled;    /* 1 if each channel has its own bias (`biased`) or scale (`scaled`) */
+  int32_t apart;             /* distance in bytes between the outputs of the two pixels */
+  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums that do not fit 32 bits */
+  uint32_t next;             /* distance in `sums` to the next four sums, or 0 if all sums use the same memory */
+  uint8_t first;             /* 1 if the sums begin with 0, and 0 if they continue the sums of the previous values */
+  uint8_t last;              /* 1 if outputs are written after the products were added */
+  uint8_t biased, scaled;    /* 1 if each channel has its own bias (`biased`) or its own scale (`scaled`) */
 } tmo_wide_job;
 
-/* Computes all channels of a job, and changes fields of the job. */
+/* These functions compute all channels of one or two pixels, and change fields of the job. */
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
-/* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
+/* Computes at least two pairs of output channels for one pixel, which has `values` bytes at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes three pairs of output channels at once for one pixel. The weights of the three pairs are interleaved. */
+/* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. The taps of pixel p begin p
- * times step bytes after taps[i]. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. Tap i of output pixel p is at
+ * taps[i] + p * step. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Computes all channels of four adjacent pixels of a depthwise convolution with 3x3 taps and stride 1. grid: pointers to the pixels of six columns in
- * three rows. */
+/* Computes all channels of four adjacent output pixels of a depthwise convolution with 3x3 taps and stride 1. grid: addresses of the input pixels in
+ * six columns of three rows. */
 TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
-enum { TMO_DSP_RUNS = 4 }; /* maximum number of runs in one call of tmo_dsp_nine() */
+enum { TMO_DSP_RUNS = 4 }; /* largest number of runs in one call of tmo_dsp_nine() */
 
-/* This record has a run of adjacent output pixels and the taps of the first pixel. */
+/* Adjacent output pixels, and the addresses of the taps of the first one. */
 typedef struct {
   int8_t *out;
   uint32_t pixels;
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of several runs of adjacent output pixels. Each window has nine taps. */
+/* Computes all channels of several runs of adjacent output pixels. Each output pixel has a window of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* This record has a run of adjacent blocks. A block has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the
- * columns of the first block, in the order of tmo_dsp_column(). From each block to the next, the columns move on by `outputs` pixels. */
+/* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
+ * the input pixels under the first block, in the order of tmo_dsp_column(). From each block to the next, the input columns move on by `outputs`
+ * pixels. */
 typedef struct {
   uint32_t blocks, outputs;
-  int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
+  int8_t *out; /* address of the first output pixel; all output pixels are adjacent */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index in tmo_dsp_blocks.columns of a column in one of three rows. The columns of the first two rows alternate, and the columns of the
- * third row come last. */
+/* Returns the index in tmo_dsp_blocks.columns of an input pixel in one of three rows. The pixels of the first two rows alternate, and the pixels of
+ * the third row come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
-/* Computes all channels of the pixels in a run of blocks. */
+/* Computes all channels of the output pixels in several runs of blocks. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. The function tmo_mve_conv_2() computes pairs of
- * pixels, whose number of output channels must be a multiple of 4. Pixel p has job->turns vectors of 16 bytes, which begin p times step bytes after
- * `bytes`. The outputs of two pixels must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel. The number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels. The number
+ * of output channels must be a multiple of 4. Input pixel p has job->turns vectors of 16 bytes, from bytes + p * step on. The outputs of the two
+ * pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() and tmo_mve_relu_2() compute outputs like tmo_mve_conv_1() and tmo_mve_conv_2() for a ReLU with the zero point -128 and all values
- * of int8. Hosts compute every range with the same C functions. */
+/* tmo_mve_relu_1() and tmo_mve_relu_2() are like tmo_mve_conv_1() and tmo_mve_conv_2(), but only for outputs with zero point -128 and the whole range
+ * of int8. On hosts, the same C functions compute outputs with any range. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -437,44 +444,44 @@ TMO_CORE tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 #if TMO_RUNS_MVE
-/* Computes one pixel with any number of channels. */
+/* Computes one pixel with any number of output channels. */
 TMO_LINKAGE tmo_mve_conv tmo_mve_one_of_any;
 static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
   return job->channels % 8 != 0 ? tmo_mve_one_of_any : tmo_mve_is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
 }
 #endif
 
-/* This record has the parts of input rows that tmo_mve_copy() copies for adjacent windows. */
+/* The parts of input rows that tmo_mve_copy() copies for adjacent windows. */
 typedef struct {
   const int8_t *const *first;
-  uint32_t n;     /* number of rows */
-  uint32_t bytes; /* number of bytes of each row, at least one */
-  uint32_t step;  /* bytes from one copied row to the next; if this number is 1, a row has 1 byte */
-  uint32_t apart; /* bytes from one window to the next */
+  uint32_t n;     /* number of rows under a window */
+  uint32_t bytes; /* number of bytes to copy of each row, at least one */
+  uint32_t step;  /* distance in bytes between two copied rows; if it is 1, `bytes` is 1 */
+  uint32_t apart; /* distance in bytes between the input values of two adjacent windows */
 } tmo_mve_rows;
 
-/* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
+/* Copies the input values of `windows` windows, one window after the other. Row r of the first window begins at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
-/* This record has the pixels under an operator's window, in a tensor with column windows. */
+/* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
-  const tmo_column_window *column_window; /* column window of the first row */
-  uint32_t column;      /* number of the first pixel, counted from the first period of the column window on */
+  const tmo_column_window *column_window; /* column window that has the first row */
+  uint32_t column;      /* number of the first pixel's column, counted on through all rows that the column window had before */
   uint32_t row;         /* number of the window's first row inside the column window */
-  uint32_t rows;        /* number of rows of the window, at least one */
-  uint32_t pixel;       /* bytes of a pixel */
+  uint32_t rows;        /* number of rows under the window, at least one */
+  uint32_t pixel;       /* number of bytes that a pixel takes */
   const int8_t *base;
-  uint32_t columns;     /* number of columns of the window, at least one */
+  uint32_t columns;     /* number of columns under the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows; after the last one, the first one follows again */
+  const tmo_column_window *first, *end; /* list of all column windows, whose end continues at its start */
   uint32_t dilation_h;
-  uint32_t gap;         /* bytes from one copied row to the next */
+  uint32_t gap;         /* number of bytes to skip after each copied row */
   uint32_t width;
 } tmo_mve_window;
 
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
-/* Fills n bytes with a value. n must be at least 1. */
+/* Sets n bytes to a value. n must be positive. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
 /* Fills n bytes with a value. The address must be a multiple of 4, and n must be at least 1. */
@@ -484,45 +491,45 @@ TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 TMO_LINKAGE void tmo_fill(int8_t *to, int8_t value, uint32_t n);
 #endif
 
-/* Adds n adjacent pixels to the sums of their channels. Only Helium uses tmo_mve_add_pixels(). */
+/* Adds n adjacent pixels to the sum of each channel. Only kernels for Helium call tmo_mve_add_pixels(). */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Computes outputs like tmo_dsp_depthwise(), but with two taps per turn. range: zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise(), but from two taps at once. range: zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
-/* A job that computes adjacent windows of 3x3 taps. */
+/* Arguments for a function that computes adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* first pixel of the row, or a pixel at the zero point if the row does not exist */
-    uint32_t pixel;      /* distance of pixels in bytes, or 0 for a row that does not exist */
+    const int8_t *first; /* first pixel of the row, or a pixel of zero points if the row is outside the input */
+    uint32_t pixel;      /* distance in bytes between pixels, or 0 if the row is outside the input */
   } rows[3];
-  const int8_t *missing; /* pixel that is used for pixels outside the row */
-  uint32_t width;        /* width of the row in pixels */
+  const int8_t *missing; /* pixel of zero points that stands for pixels outside the row */
+  uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin before this input column have all taps; the field is 0 if a row of the window does not exist */
+  uint32_t inside;       /* windows that begin before this input column have all their taps; 0 if a row is outside the input */
   uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if no vector is complete */
-  const int8_t *end;     /* end of all constants of the operator */
-  uint32_t beyond;       /* bytes of the last vector beyond the last channel */
-  uint32_t more;         /* number of channels modulo sixteen */
+  uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if there are fewer than sixteen */
+  const int8_t *end;     /* end of the operator's constants */
+  uint32_t beyond;       /* number of bytes of the last vector beyond the last channel */
+  uint32_t more;         /* number of channels that the complete vectors of sixteen leave */
   int32_t column;        /* input column where the next window begins */
-  uint32_t pixels;       /* number of output pixels that remain */
+  uint32_t pixels;       /* number of output pixels that must still be computed */
 } tmo_mve_nine;
 
-/* Whether tmo_mve_depthwise_9() supports the operator's window and range. */
+/* Returns whether tmo_mve_depthwise_9() supports the operator's window and its range of outputs. */
 static inline bool tmo_mve_has_nine(const tmo_op *op) {
   const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* Computes windows of 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels pixels. With `taps`, tmo_mve_depthwise_9() computes one
- * pixel. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. If `taps` has the
+ * addresses of nine taps, the function computes one pixel. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* These functions are generated from descriptions. The functions compute in C what the functions in assembly compute. */
+/* These functions are generated from descriptions (docs/kernel-language.md). They compute in C what functions in assembly compute. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

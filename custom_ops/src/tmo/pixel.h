@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header has the pixels and windows of iterations that compute one pixel or a few pixels. */
+/* These functions find the pixels and windows of iterations that compute one pixel or a few pixels. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* Whether a tensor's pixels are in column windows or in whole rows of the arena. */
+/* Returns whether the pixels of a tensor are in column windows of the arena, or in whole rows there. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return tmo_is_ascending(t) && !tmo_is_source(run->program, t);
 }
 
-/* The part of a window inside the input. */
+/* The rows and columns of an operator's window that are inside the input. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *in;
@@ -30,7 +30,7 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
   return w;
 }
 
-/* Lists the taps of a window that are inside the input. */
+/* Writes the addresses of the pixels under a window to a list. */
 static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
   const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
@@ -45,9 +45,10 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Gathers the values of one of `pixels` pixels. taps: space for the taps of a window. */
+/* Copies the input values under the window of one output pixel to the scratch memory. pixel: number of the output pixel among `pixels` pixels. taps:
+ * room for the addresses of a window. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are gathered if the bytes of a pixel are no multiple of 4 */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* pixels whose bytes are not a multiple of 4 are copied by rows */
   if (k->whole_rows) {
     tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {
@@ -62,7 +63,7 @@ static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel
 }
 #endif
 
-/* Returns the arguments of a packed kernel. Only the fields that the packed kernel reads are set. */
+/* Returns the arguments of a packed kernel. Only fields that the packed kernel reads are set. */
 static TMO_ALWAYS_INLINE tmo_kernel kernel_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k;
   k.op = op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header finds the pixels of a source, which is a buffer of the caller. */
+/* These functions find pixels in a picture that the caller provides. */
 #ifndef TMO_SOURCE_H_
 #define TMO_SOURCE_H_
 
@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* Whether the source contains `rows` rows of `row_bytes` bytes from pixel (source->x, source->y) on. */
+/* Returns whether the picture contains `rows` rows of `row_bytes` bytes, from row source->y and pixel source->x on. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
-/* Returns the address of row y, from pixel source->x on. Row 0 is row source->y of the source. */
+/* Returns the address of row y of the model's input in the picture. Row 0 of the model's input is row source->y of the picture. */
 static inline const int8_t *tmo_source_row(const tmo_source *source, uint32_t pixel_bytes, uint32_t y) {
   return (const int8_t *)source->data + ((size_t)source->y + y) * source->pitch + (size_t)source->x * pixel_bytes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header declares functions that compute outputs with the vector unit of a core. */
+/* These functions compute outputs with the vector instructions of a core. */
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_
 
@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel at out + i. `out` is NULL if the sums continue in a later call. If vectors cannot compute the pixel, the function returns
- * false without computing anything. */
+/* tmo_conv_vectors() computes one output pixel, whose first channel is output i. `out` is NULL if a later call continues the sums. If the vector
+ * instructions cannot compute the pixel, the function returns false and computes nothing. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* Computes a row of an operator whose windows are one column wide. */
+/* tmo_conv_row_vectors() computes a row of an operator whose windows are one column wide. */
 TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 #else
@@ -32,13 +32,14 @@ static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* Whether output element i depends only on element i of each operand. */
+/* Returns whether output element i needs only element i of each operand. */
 static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   if (k->channel_step[0] != 1 || k->channel_step[1] != 1) return false;
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
 }
 
-/* Computes all output elements of an ADD. The function returns false if vectors cannot compute the elements. */
+/* Computes all output elements of an ADD operator. If the vector instructions cannot compute the elements, the function returns false and computes
+ * nothing. */
 #if TMO_RVV || TMO_CORE_DSP || defined(TMO_ESP_NN)
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
@@ -63,7 +64,7 @@ static inline bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *r
 }
 #endif
 
-/* tmo_add_s8() and tmo_mul_s8() compute ADD and MUL, with vectors if possible. */
+/* tmo_add_s8() and tmo_mul_s8() compute ADD and MUL operators, with vector instructions if possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
 }
