@@ -58,7 +58,7 @@ def _graph(family: str, number: int) -> Graph:
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
-    """Return how many instructions a kernel takes for a unit of each kind of its work."""
+    """Return how many instructions a kernel takes for one multiplication, one stored value and so on."""
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
     amounts = [[work.amounts.get(name, 0) for name in names] for work, _ in each]
     return per_unit(names, amounts, [count for _, count in each])

@@ -63,9 +63,7 @@ CARE = 0.75
 MORE = 4
 """For each additional network with rare kernels (fit_networks.py), the fit has this many random networks."""
 EFFORT = 0.01
-"""Search effort of the converter for the plans whose instructions are counted. The quality of a plan does not change
-the costs.
-"""
+"""Search effort for the plans whose instructions are counted. Costs do not depend on the quality of plans."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a worker process plans and counts in one task."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
@@ -83,7 +81,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counted instructions of a plan and of its operators. `steps`: readings of the clock for each operator."""
+    """Counted instructions of a plan and of its operators. `steps` has each operator's number of clock readings."""
 
     sample: Sample
     total: int
@@ -288,7 +286,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return new cost tables by core. Kernels with costs in `tables_of` are not counted."""
+    """Return new cost tables by core. Plans whose kernels all have costs in `tables_of` are not counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -309,9 +307,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Count the instructions of plans on the cores that can run the target's kernels. A plan whose kernels are all in
-    `known` is omitted.
-    """
+    """Count the instructions of plans on each core. A plan whose kernels are all in `known` is omitted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():

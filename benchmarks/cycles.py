@@ -67,7 +67,7 @@ class Row:
     layers: str = ""
     """Table with a row for each operator, or "" if a finished program was run."""
     ram: int = 0
-    """Bytes of the rewritten model's arena, or 0 if a finished program was run."""
+    """Bytes of the rewritten model's arena, or 0 if the program was not built from a model."""
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:

@@ -124,8 +124,8 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because a cache
-    does not help them: they read each weight once. The key "" stands for all operators except dense layers.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
+    each weight once, so that a cache does not help. The key "" stands for all operators except dense layers.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]

@@ -138,7 +138,7 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of instruction `one` directly after `before`, without those for taking a branch."""
+        """Return the cycles of `one` directly after `before`, except the cycles for taking a branch."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -160,7 +160,7 @@ class Pipeline:
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of the first instruction of `block` if the block `before` ran just before."""
+        """Return the cycles of the first instruction of `block`, which runs directly after the block `before`."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -196,9 +196,7 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take fewer cycles.
-The multipliers of scales have 31 bits.
-"""
+"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Small factors take fewer cycles."""
 _SMALL = {
     "store": 2,
     "store_indexed": 2,

@@ -46,7 +46,7 @@ class Cycles:
     stalls: tuple[Stalls, ...] = ()
     """Cycles spent waiting for each flash."""
     constants: int = 0
-    """Bytes of constants that are loaded. A byte that is loaded several times counts each time."""
+    """Bytes of constants that the program loads. A byte that is loaded twice counts twice."""
 
     def total(self, flash: int = 0) -> int:
         """Return the cycles of the core, including the waits for flash number `flash`."""
@@ -70,9 +70,7 @@ class Run:
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Run a program, and return the text that it prints and the cycles of each inference. The program must use the
-    clock of tests/cores/core.h.
-    """
+    """Run a program that uses the clock of tests/cores/core.h. Return the printed text and each inference's cycles."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))

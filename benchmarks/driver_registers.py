@@ -35,9 +35,7 @@ def access_table() -> str:
 
 
 def _described(variant: Variant) -> float:
-    """Return Halstead's effort of a driver and of the header about its registers. A description in an SVD file is not
-    counted.
-    """
+    """Return Halstead's effort of a driver, and of the C header that describes its registers, if any."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())

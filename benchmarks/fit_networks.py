@@ -435,7 +435,7 @@ def enlarged(seed: int) -> bytes:
 
 
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
-"""Families of networks with operators for which a cost table may have no costs."""
+"""Families of networks with operators that may be missing in a table of costs."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
     converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,

@@ -14,7 +14,7 @@ from models import Net
 
 SCALE = 0.05
 WEIGHT_SPREAD = 127 / math.sqrt(3)
-"""Standard deviation of the weights, which are uniformly distributed."""
+"""Standard deviation of weights that are drawn uniformly from -127 to 127."""
 Pair = Sequence[int]
 
 
@@ -139,9 +139,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with one scale per channel. The scales make the outputs vary as much as the
-        inputs.
-        """
+        """Return a layer's filter and bias with scales that make the outputs vary as much as the inputs."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()

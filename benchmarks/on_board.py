@@ -18,7 +18,7 @@ MODELS: Mapping[str, str] = {
     "mlperf_tiny_ad_autoencoder_int8": "anomaly detection, autoencoder",
     "str_ww_ref_model": "wake word, 1-D convolutions",
 }
-"""Task of each model, by file stem. The models are reference models of MLPerf Tiny."""
+"""Task of each MLPerf Tiny model, by the name of its file."""
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 
 

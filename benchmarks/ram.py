@@ -16,7 +16,7 @@ MOST = 1.3
 """Maximum of the compute factor F in a model's last row."""
 
 Row = tuple[list[str], str]
-"""A row of the table, and a text that says how its bytes are counted."""
+"""A row of the table, and a text about how its bytes are counted."""
 TITLES = (
     "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
 )  # fmt: skip
@@ -25,8 +25,8 @@ TITLES = (
 def measure(path: Path) -> Iterator[Row]:
     """Yield the table's rows of a model: one for an input in the arena, and one for a streamed input.
 
-    If --int8-io changes the model's inputs or outputs, also yield two rows for the changed model. If a plan computes a
-    tensor twice, also yield a row for this plan.
+    If --int8-io changes the model's inputs or outputs, also yield two rows for the changed model. A plan that computes
+    a tensor twice has a further row.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -35,7 +35,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # Some models allow no streaming.
+        except UsageError:  # Some models cannot stream their input.
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)

@@ -1,4 +1,4 @@
-"""Build the packages of a release in dist/, and check most of them as their registries do, without a network.
+"""Build the packages of a release in dist/. Check most packages with the tools of their registries, without a network.
 
 The same sources always give the same bytes, because files in archives have a fixed date. The date is SOURCE_DATE_EPOCH
 (in seconds since 1970) or, by default, 1980-01-01.

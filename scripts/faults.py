@@ -1,7 +1,8 @@
 """Plant faults in a copy of the repository, one at a time, and report which test finds each fault.
 
-A fault in tests/faults replaces a piece of a file by wrong code, and names test files that should fail. First the named
-files run, then all quick tests, then the named slow tests. The exit status is 1 if no test finds a fault.
+A fault in tests/faults has a wrong replacement for a piece of a file, and names the test files that should fail. The
+tests run in this order: the named files, all quick tests, the named slow tests. The exit status is 1 if no test finds a
+fault.
 
 Usage:
     python scripts/faults.py                        all faults
@@ -55,7 +56,7 @@ class Fault:
     new: str
     breaks: str
     tests: tuple[str, ...]
-    """Files or folders below tests/ whose tests should find the fault."""
+    """Files or folders below tests/ with the tests that should find the fault."""
 
     @property
     def key(self) -> str:

@@ -92,7 +92,7 @@ def _definitions(kernels: Sequence[LibraryKernel]) -> str:
 
 
 def _one_line(head: str, statement: str) -> str:
-    """Return a function with one statement, on one line if there is room."""
+    """Return a C function with one statement. The function is on one line if the line is short enough."""
     line = f"{head} {statement} }}\n"
     return line if len(line) <= COLUMNS else f"{head}\n  {statement}\n}}\n"
 

@@ -206,7 +206,7 @@ SIGNED = (
 
 
 def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
-    """Return two functions that call a kernel with its parameter `sign`, one with 1 and the other with -1."""
+    """Return two C functions that call a kernel: `greatest` with the sign 1, and `smallest` with the sign -1."""
     signs = {greatest: one, smallest: minus_one}
     return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
 

@@ -49,7 +49,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Enumerations, by the middle part of their names in C."""
+"""Enumerations by the middle part of their C names, for example RESIZE in TMO_RESIZE_..."""
 GLUE = "\0"
 """Character that stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9

@@ -21,21 +21,21 @@ def _cell(text: str) -> str:
 
 
 BOARDS = """\
-This table has what `fit` and `--board` know about each board, in bytes. The columns *RAM* and *flash* have all bytes
-that a program may use. *Largest block* is the maximum size of a single array. *External* is the size of PSRAM or SDRAM.
-*Core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there is one, the
-Arduino core. *Radio* has the additional RAM and flash of the radio stack.
+This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all bytes that a
+program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes of PSRAM or
+SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there
+is one, the Arduino core. The column *radio* has the RAM and flash that the radio stack needs in addition.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
 exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
 not counted. The radio stack is counted unless `fit` prints *without radio*. A model that only fits in the external RAM
 counts as a model that does not fit.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest clock. *Waits* has the flash's wait states
-at this clock and the bytes of a flash line, if both numbers are known. The [modelled cycles](cycles.md) depend on these
-figures.
+**MHz** is the clock that the board's definition sets, or the chip's highest clock. The column *waits* has the flash's
+wait states at the clock and the bytes of a flash line, if both numbers are known. The [modelled cycles](cycles.md)
+depend on the wait states.
 
-**Flash** for inference is the board's flash minus the core's flash. This flash holds the model, the library and TFLM:
+**Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash:
 
 - The model file is counted exactly.
 - A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on

@@ -73,7 +73,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` whole inferences of each model and compare the outputs. Return how many calls the library refused."""
+    """Run `runs` inferences of each model and compare the outputs. Return how many calls came too early."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():

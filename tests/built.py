@@ -11,9 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """Return the folder of the Arduino library. The first worker of a test run builds the library, also for
-    examples/platformio.
-    """
+    """Return the folder of the Arduino library, which the first worker of a test run builds."""
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
     output: Path = script["OUTPUT"]
     output.mkdir(parents=True, exist_ok=True)

@@ -155,9 +155,7 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skipped test into a failure with the same reason. Tests that are expected to fail, and tests that need a
-    hidden file, stay as they are.
-    """
+    """Turn a skip into a failure, unless the test needs a hidden file or is expected to fail."""
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if HIDDEN and OUTSIDE_MISSING in reason:

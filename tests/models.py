@@ -29,7 +29,7 @@ NAMES = {value: name for name, value in vars(schema.TensorType).items() if isins
 
 
 class Net:
-    """Builds subgraph 0 of a schema ModelT."""
+    """Builds a .tflite model from a tree of schema objects."""
 
     def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
         """Create an empty subgraph. activations: "INT16" makes inputs, convolutions and dense layers int16."""
@@ -69,9 +69,7 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator whose options are an object of the FlatBuffers schema. Return the operator's first output, or
-        -1 if it has none.
-        """
+        """Add an operator with an options object of the schema. Return the first output, or -1 if there is none."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(

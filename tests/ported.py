@@ -26,7 +26,7 @@ def unread(side: int) -> bytes:
 
 
 def repeated() -> bytes:
-    """The model has five outputs. Two outputs are the same tensor, one is an input, and one is a constant."""
+    """Return a model with five outputs: two are the same tensor, one is an input, and one is a constant."""
     net = Net(5)
     x = net.input((1, 9, 9, 2))
     constant = net.tensor((2, 3), "FLOAT32", None, data=[[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]])

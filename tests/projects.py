@@ -108,9 +108,7 @@ def compile_library(source: Path, tflm: Any) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """Return what a project's program prints in the first loops, with one release of TFLM. All projects compile the
-    library that is in the Arduino project.
-    """
+    """Return what a project prints in the first loops, with the Arduino library and one release of TFLM."""
     unpack(files, folder, arena)
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]

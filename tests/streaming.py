@@ -11,7 +11,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """Adds variables to a Net. The model's first operator, CALL_ONCE, initialises variables that have a first value."""
+    """Adds resource variables to a network. If a variable has a first value, CALL_ONCE assigns the value."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net
@@ -128,7 +128,7 @@ def wide(seed: int = 7) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with three states: one is replaced, one is updated, and one delays rows by an inference."""
+    """Return a model with three states. The model replaces one state, updates one state, and uses one to delay rows."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))

@@ -110,9 +110,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return by how many bytes a plan's activations exceed the bytes that are live at the same time. Also return the
-    bytes of the activations.
-    """
+    """Return the activation bytes of a plan above the bytes that are live at once, and all activation bytes."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

@@ -32,9 +32,7 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """Describe a convolution. Depthwise layers have a group for each channel. Other layers have one group of all
-    channels.
-    """
+    """Describe a convolution. Depthwise layers have a group for each channel, and other layers have one group."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )

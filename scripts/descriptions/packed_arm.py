@@ -11,9 +11,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by a multiplier, an added constant that includes the zero point, and a right shift. A core uses the
-    instruction SMMLAR and a shift.
-    """
+    """Scale a sum by a multiplier, a constant that includes the zero point, and a right shift (SMMLAR and ASR)."""
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -55,9 +53,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Describe a convolution. A tile has the first two int16 values of every pixel, then the next two values of every
-    pixel, and so on.
-    """
+    """Describe a convolution. A tile has the first two int16 values of every pixel, then the next two, and so on."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -72,9 +68,7 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` channel pairs are
-    interleaved.
-    """
+    """Describe a convolution of one pixel in int8. The weights of `ways` channel pairs are interleaved."""
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)

@@ -58,9 +58,7 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """Describe a convolution. Depthwise layers have a group for each channel. Other layers have one group of all
-    channels.
-    """
+    """Describe a convolution. Depthwise layers have a group for each channel, and other layers have one group."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -86,9 +84,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Describe sums of products over runs of bytes. The weights of adjacent input bytes are adjacent. The caller scales
-    the sums.
-    """
+    """Describe sums of products over runs of bytes, with adjacent weights for each run. The caller scales the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")

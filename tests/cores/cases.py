@@ -49,7 +49,7 @@ class Outcome:
     stack: int
     """Maximum number of bytes on the stack."""
     wrong: int
-    """Number of output bytes that differ from the expected ones."""
+    """Number of output bytes that are not as expected."""
     canaries: bool
     """Whether the guard bytes before and after the arena are unchanged."""
     operators: tuple[int, ...] = ()
@@ -77,7 +77,7 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """Run all cases in sequence, and restart the machine whenever no more cases fit into its memory."""
+    """Run all cases. Restart the machine whenever the next case does not fit into its memory."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -88,9 +88,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group fits into the core's memory. A case that is too large for the memory is alone in
-    its group.
-    """
+    """Group cases so that each group fits into the core's memory. A larger case is alone in its group."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data

@@ -27,7 +27,7 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x28000
-"""Bytes that are reserved for the runner in ROM. The test cases are behind these bytes."""
+"""ROM bytes for the runner. The test cases follow in ROM."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
 """Mask with a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES

@@ -65,7 +65,7 @@ def _tools(core: Core) -> None:
 
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
-    """Return random programs for a kernel family. The keys are the function and the seed that drew a program."""
+    """Return random programs for a kernel family, by the function and the seed that drew them."""
     drawn = {(draw.__name__, seed): program_case(draw, seed, family) for draw in DRAWS for seed in range(examples(5))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2

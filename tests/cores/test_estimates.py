@@ -32,11 +32,11 @@ CLOCKS = {
     core: boards()[name].clock(core)
     for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
 }
-"""Cores for which the instructions of original networks were counted, at the clock of a board."""
+"""Cores on which the original networks were counted, with the clock of a board that has the core."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """Networks whose conversion takes many seconds."""
 MARGIN = 0.02
-"""Fraction by which an estimate's error may exceed the stated error. Plans have changed since the measurement."""
+"""The error of an estimate may exceed the published error by this fraction."""
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from tflm_memopt.runtime import host
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
 """Bytes of flash of each machine."""
 STACK = 1536
-"""Bytes of stack that a program reserves, including main() and start-up code."""
+"""Bytes of a program's stack, including main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 

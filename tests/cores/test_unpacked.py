@@ -22,7 +22,7 @@ MOST = {
     "addition": 0.85,
     "lstm": 0.78,
 }
-"""Fraction of a Cortex-M3's instructions that a Cortex-M4 needs at most."""
+"""Maximum ratio of instructions, Cortex-M4 to Cortex-M3."""
 
 
 def _layer(name: str) -> bytes:

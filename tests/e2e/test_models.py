@@ -1,4 +1,4 @@
-"""Rewrite trained models by the command line. The results are bit-exact under TFLM and fit in the stated arenas."""
+"""Rewrite trained models with the command. The results are bit-exact under TFLM and fit in the stated arenas."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""Maximum bytes of persistent data of a model that became a single operator (ilp32)."""
+"""Maximum bytes of a model's data that outlive an inference, if the model is a single operator (ilp32)."""
 FLASH = 1.02
 """The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000

@@ -89,9 +89,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits. Yield (JSON result, ""), or (None, error text). After a
-    failure, a new child process continues.
-    """
+    """Run functions in child processes with limits. Yield (JSON result, "") or (None, error text) for each."""
     done = 0
     while done < len(work):
         reader, writer = os.pipe()

@@ -33,7 +33,7 @@ def keepers() -> tuple[bytes, ...]:
 def examine(data: bytes) -> str:
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # Every PlanError is a defect of the planner.
+    except PlanError as error:  # A PlanError is always a defect of the planner.
         return f"defect: {error}"
     except MemoptError:
         return "refused"

@@ -36,7 +36,7 @@ ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "cha
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
 """Kinds of layers with packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
-"""Numbers of channels of packed layers."""
+"""Channel counts of layers with packed kernels."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None unless the result is a single program with one output, and TFLM runs it."""
+    """Convert a network. Return None if the result has several programs or outputs, or if TFLM refuses it."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:

@@ -33,9 +33,7 @@ class Link(ctypes.Structure):
 
 
 class Device:
-    """One of two simulated devices that exchange rows. The function `fault` may change a message on its way to the
-    other device.
-    """
+    """One of two simulated devices that exchange rows. The function `fault` may change a message on its way."""
 
     patience = PATIENCE
     """The time that the transport's clock shows, in milliseconds."""

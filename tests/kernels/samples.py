@@ -1,4 +1,4 @@
-"""Two valid programs, one that makes rows and one that makes tiles, and functions that damage a program."""
+"""Two valid programs, and functions that damage a program."""
 
 import dataclasses
 import functools

@@ -134,9 +134,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(kind: Sharding) -> None:
-    """ESP-NN has a single scratch buffer for depthwise convolutions. Programs that run depthwise convolutions on core
-    1, or on both cores, are refused.
-    """
+    """Two programs that run depthwise convolutions at once are refused, because ESP-NN has only one scratch buffer."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shardings = [*program.cores.shardings]

@@ -1,4 +1,4 @@
-"""Compare fixed-point scaling with exact arithmetic, in each of the library's three ways to multiply."""
+"""Compare fixed-point scaling with exact arithmetic. The library has three ways to multiply."""
 
 import itertools
 import random

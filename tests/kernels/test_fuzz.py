@@ -1,6 +1,4 @@
-"""Damaged programs never make the executor leave its buffers. Either tmo_check() refuses a damaged program, or running
-the program is harmless.
-"""
+"""Either tmo_check() refuses a damaged program, or the program runs without leaving its buffers."""
 
 import itertools
 import re
@@ -234,9 +232,7 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 
 
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
-    """Run damaged programs. Return the number of refused programs, of finished programs, and of programs with the right
-    outputs.
-    """
+    """Run damaged programs. Return how many are refused, how many finish, and how many have the right outputs."""
     seed = 1
     said = run(fuzzer, str(seed), str(count), *samples)
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))

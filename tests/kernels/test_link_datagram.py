@@ -48,7 +48,7 @@ class Radio(Device):
         self.links[1 - self.number].room = self.room
         self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.links, 2, first & 255)
         mine = self.library.tmo_datagram_transport(ctypes.byref(self.datagrams))
-        # Poll one tick at a time, so that the other device runs in between.
+        # Waits of one tick let the other device run in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
         self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
         self.sent.clear()

@@ -12,7 +12,7 @@ import pytest
 from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 PEERS = 16
-"""Value of TMO_SOCKET_PEERS in the C library."""
+"""The value of TMO_SOCKET_PEERS in the C library."""
 LONG = 60_000
 """Milliseconds that no wait exceeds, even on a busy computer."""
 

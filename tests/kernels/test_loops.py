@@ -104,7 +104,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Some stripes never occur in random networks, for example stripes that begin before row 0."""
+    """The rows of a stripe are right, even for stripes that never occur in random networks."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,6 +1,4 @@
-"""Compare packed kernels with kernels for any core. This machine runs C versions of packed kernels, and tests/cores
-runs the kernels on cores.
-"""
+"""Compare packed kernels with kernels for any core. On this machine, C replaces the packed kernels' assembly."""
 
 import dataclasses
 

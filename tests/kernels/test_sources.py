@@ -1,7 +1,7 @@
 """Test inputs outside the arena.
 
-The executor stops when rows of a streamed input are missing. The executor reads an external input from the caller's
-buffer. The inputs of the test programs are kept whole by the caller (sources.py).
+The executor stops until the caller has pushed the missing rows of a streamed input. The executor reads an external
+input from the caller's buffer. The inputs of the test programs are kept whole by the caller (sources.py).
 """
 
 import ctypes

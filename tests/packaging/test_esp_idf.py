@@ -30,9 +30,7 @@ endfunction()
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """Return the sources and include folders that the component registers. ESP-IDF reads CMakeLists.txt twice, first as
-    a script and then in a project.
-    """
+    """Return the component's sources and include folders. ESP-IDF reads CMakeLists.txt alone and in a project."""
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 
 
 def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    arduino_library()  # The programs include the repository's models.
+    arduino_library()  # This call converts the models that the programs include.
     command, environment = PIO["command"](arguments)
     environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
 """Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
 
-Zephyr is not installed. Kconfiglib reads the Kconfig files, as in Zephyr. Stubs log the arguments of Zephyr's CMake
+Kconfiglib reads the Kconfig files, because Zephyr is not installed. Stubs log the arguments of Zephyr's CMake
 functions.
 """
 

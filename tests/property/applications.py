@@ -1,6 +1,4 @@
-"""Random applications: models in one arena. Some models have streamed inputs, states or pauses, run concurrently, or
-keep outputs.
-"""
+"""Draw random applications: models in one arena, some of which stream inputs, keep states or outputs, or pause."""
 
 import random
 from typing import Any

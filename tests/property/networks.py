@@ -16,9 +16,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A random model, given by its layers. The model's outputs are all unread tensors, and the tensors with the indices
-    `extra` (0 is the newest).
-    """
+    """A random model. Its outputs are the unread tensors and those with the indices `extra` (0 is the newest)."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]

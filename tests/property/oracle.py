@@ -29,7 +29,7 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
-"""Search efforts of random conversions."""
+"""Search efforts for random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Extreme input values of each type. Types without an entry have the limits ANY."""

@@ -44,7 +44,7 @@ def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_map_that_nothing_reads_is_not_computed() -> None:
-    """The stride of a convolution skips the second of two joined maps, so that nothing reads the map."""
+    """A convolution with stride 2 skips the second of two joined maps, so that nothing reads the second map."""
     conv = Layer("conv", channels=1)
     assert examine_float(
         Recipe(((1, 1, 1),), (conv, Layer("heads", channels=1), Layer("conv", channels=1, stride=(2, 2))), seed=1)

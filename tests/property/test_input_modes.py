@@ -1,7 +1,7 @@
 """Random networks with streamed or external input give the bytes of the original under the official TFLM wheel.
 
 Each network is planned with random options and a random limit of computations. Several frames run in sequence, with a
-Reset in the middle of a frame. If a model accepts two formats of frames, both formats are tested (runtime/feeds.py).
+reset in the middle of a frame. If a model accepts two formats of frames, both formats are tested (runtime/feeds.py).
 """
 
 import random

@@ -38,9 +38,7 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model with two combinations of target and grouping (WAYS). The quick tests convert half of the
-    models.
-    """
+    """Convert each model with two combinations of target and grouping. Quick tests convert half of the models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -382,7 +380,7 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operators have fewer than ten operands. With `--ops group`, TFLM places tensors between our operators."""
+    """A custom operator has fewer than ten operands. With `--ops group`, TFLM places tensors between operators."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 

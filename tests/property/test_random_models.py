@@ -160,7 +160,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""A network with several rows after a global pool. For Helium, all layers are in one group."""
+"""After a global pool, this network has several rows. For Helium, all layers are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(

@@ -42,7 +42,7 @@ def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Pla
     """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot divide any
     layer.
 
-    Copies of weights may take `room` bytes of the arena.
+    `room` limits the bytes of the arena for copies of weights.
     """
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = make_plan(source.graph, options)

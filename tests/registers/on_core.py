@@ -13,9 +13,7 @@ from registers.simulated import Row
 RV32 = CORES["rv32"]
 COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding"]
 RAM = 0x80300000
-"""Address of the RAM that replaces the registers while instructions are counted. A peripheral's offset is its address
-modulo 1 MB.
-"""
+"""Address of the RAM that replaces the registers of all peripherals while instructions are counted."""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
 """Register values with which every polling loop ends at once."""
 BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}

@@ -1,4 +1,4 @@
-"""Draw cases of each kind from a seed, and return the failures."""
+"""Functions that draw and run random cases of each kind, and return the failures."""
 
 import shutil
 import subprocess
@@ -118,9 +118,7 @@ def files(cases: range) -> list[Failure]:
 
 
 def shared(cases: range) -> list[Failure]:
-    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer. Every tenth program
-    also runs under ThreadSanitizer.
-    """
+    """Run damaged programs for two cores under AddressSanitizer, and a tenth of the programs under ThreadSanitizer."""
     folder = emptied(FOLDER / f"shared{cases.start}")
     return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))
 

@@ -1,4 +1,4 @@
-"""Builds small models with one of our programs.
+"""Builds small models in which our custom operator runs a hand-written program.
 
 The program computes relu(max pool 2x2) of an 8x8x4 input in two groups of one operator. The pooled tensor is whole in
 the workspace, and all buffers overlap the input in the arena:

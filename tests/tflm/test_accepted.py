@@ -46,9 +46,7 @@ def base_of(form: Form, common: str) -> Base:
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield operand types that the form allows for T = `common`. Then yield variants in which one operand has another
-    type.
-    """
+    """Yield the types that the form allows for T = `common`, then variants in which one operand has another type."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -143,9 +141,7 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The report says that TFLM lacks the operator. A model is refused if the operator cannot become part of our custom
-    operator.
-    """
+    """A model with an operator that TFLM lacks is refused, unless our custom operator can run the operator."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)

@@ -49,7 +49,7 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """One tensor's bytes hold a variable's old value, the new rows, and the kept slice."""
+    """The old value of a variable, the new rows, and the slice that is kept have the same address."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))

@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.ops import lookup
 
 TABLES = examples(75)
-"""Number of random scales and zero points for each operator."""
+"""Number of random pairs of scale and zero point for each operator."""
 
 
 def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:

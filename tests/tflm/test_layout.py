@@ -1,6 +1,4 @@
-"""Networks in PyTorch's layout have transpositions around each convolution. Converting removes transpositions and
-changes no output byte.
-"""
+"""Converting removes the transpositions around the convolutions of PyTorch's networks, and changes no output byte."""
 
 from collections.abc import Callable
 

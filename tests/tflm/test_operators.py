@@ -1,6 +1,6 @@
 """Compare operators with TFLM for inputs at which a single rounding changes the output, and for int4 filters.
 
-TFLM and our C executor run the same model of one operator.
+TFLM and our C executor run the same models of single operators.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""Models with a state give TFLM's bytes. The original models have resource variables, and the rewritten models have
-rolling buffers.
-"""
+"""Models with resource variables give TFLM's bytes after the variables have become rolling buffers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -54,9 +52,7 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """In the first model, another subgraph also reads the variable. For the second model's variable, TFLM allocates no
-    bytes, so a read gives arbitrary data.
-    """
+    """Another subgraph reads the variable, or TFLM allocates no bytes for the variable, so that a read is arbitrary."""
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed

@@ -1,4 +1,4 @@
-"""The reference pages agree with the code."""
+"""Check that the reference pages agree with the code."""
 
 import runpy
 from pathlib import Path

@@ -23,7 +23,7 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Ways to split the four layers between two devices. OWP is the name of the split in Figure 5.6."""
+"""Ways to split the example's four layers between two devices. Figure 5.6 shows the way OWP."""
 
 
 def example() -> dict[str, int]:
@@ -55,7 +55,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions, which are 3 x 3 for the largest number of channels and 1 x 1 for all others."""
+    """Return convolutions: 3 x 3 for the largest number of channels, and 1 x 1 for the others."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 

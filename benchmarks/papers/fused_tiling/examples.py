@@ -44,9 +44,7 @@ def text_model() -> bytes:
 
 
 def rewritten(name: str, data: bytes) -> tuple[Report, int]:
-    """Return the report of a rewritten model, and how many inferences were compared. Raises RuntimeError if an output
-    byte differs under TFLM.
-    """
+    """Return a model's report and the number of compared runs. Raises RuntimeError if an output byte differs."""
     result = tflm_memopt.optimize(data, name=name)
     verification = tflm_memopt.verify(data, result.model, runs=RUNS)
     if not verification.bit_exact:

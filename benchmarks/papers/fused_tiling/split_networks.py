@@ -6,7 +6,7 @@ stated size.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
 repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) states how many bytes each of three devices
 reads and computes in each of 53 layers. The RAM of a device is the largest sum of a layer's input and output bytes.
-In tflm-memopt's split, all layers are split by channels.
+tflm-memopt splits all layers by channels.
 
 Weights are random, because the bytes sent do not depend on them. Every device is a process that has only its own file
 and runs TFLM. The processes are linked over loopback, and all output bytes are compared.
@@ -36,9 +36,7 @@ TEENSY_MAPS = 602_113
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Run each device as a process. Return the bytes that each device stores and sends, and whether the output is
-    right.
-    """
+    """Run each device as a process. Return the bytes that each stores and sends, and whether the output is right."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):

@@ -23,7 +23,7 @@ class LayerSplit(enum.Enum):
     FAN_OUT = "FDTO"
     """Each device computes some outputs from all inputs."""
     FAN_IN = "FDTI"
-    """Each device computes partial sums of all outputs from some inputs."""
+    """Each device computes its part of every output's sum from some of the inputs."""
     FUSED_OUT = "FDT1"
     """Each device computes some outputs from all inputs, and sends none of these outputs."""
     FUSED_IN = "FDT2"
@@ -61,7 +61,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return whether all devices get the whole output of layer `i` (r of Eq. 5.20)."""
+    """Return whether every device receives the whole output of layer `i` (r of Eq. 5.20)."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

@@ -42,7 +42,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 """Percentages of memory that FFMT and FDT save in the thesis, by model (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks of the thesis that are not public, so that the script uses similar networks."""
+"""Networks that the thesis did not publish. The script uses similar networks."""
 
 
 def magic_wand() -> bytes:

@@ -3,8 +3,9 @@
 The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
 with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
 The planned figures follow Eq. 5.17 of the thesis. The executed figures are measured: two processes run the partition
-and count the bytes that they exchange. The weights of the third layer determine the bytes of a partial sum. With sums
-of 4 bytes, the partition would send as many bytes as fan-out alone. A sum of 8 int8 products needs at most 3 bytes.
+and count the bytes that they exchange. The values of the third layer's weights determine how many bytes a partial sum
+needs. With sums of 4 bytes, the partition would send as many bytes as fan-out alone. A sum of 8 int8 products needs at
+most 3 bytes.
 """
 
 import tempfile

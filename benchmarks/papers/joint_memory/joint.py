@@ -27,7 +27,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that one layer passes to another."""
+    """Data that the layer `producer` passes to the layer `consumer`."""
 
     tokens: int
     producer: str
@@ -55,9 +55,7 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""A feature map has 32 rows of 256 tokens, and a row of the input has 96 tokens. A layer that processes its data in
-parts takes one step for each row.
-"""
+"""A feature map has 32 rows of 256 tokens. A row of the input has 96 tokens."""
 FLOAT, SECONDS = 4, 5.0
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """The solution that the genetic algorithm finds in the chapter's example."""
@@ -130,7 +128,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Return each partition's layers in order. Neighbouring layers that process their data in parts take turns."""
+    """Return the order of the layers in each partition. Neighbouring layers that process single rows take turns."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():

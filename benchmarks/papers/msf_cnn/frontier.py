@@ -6,8 +6,8 @@ DIR is the folder of layer lists. The formulas are Equations 5 to 15 and section
 fusion group needs input + output + sum(t * k * c_in) bytes of RAM. In the sum, t is the number of rows of a layer's
 tile that an output element of the group needs. The network's input and final output are not counted. 1 kB is 1000 B.
 Equation 12 of the paper omits the padding at a layer's end when it counts tiles. Therefore the paper's F is too low.
-The factor F of tflm-memopt is exact. The paper's formulas give the bytes of its table with an error of 1.4 %, and the
-printed digits of F.
+The factor F of tflm-memopt is exact. With the paper's formulas, the script gets the bytes of the paper's table within
+1.4 %, and exactly the printed F.
 """
 
 import sys
@@ -99,9 +99,7 @@ def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Return the Pareto front of msf-CNN's search space, fewest bytes first. The solutions of the paper's problems P1
-    and P2 are on this front.
-    """
+    """Return the Pareto front of bytes and F in msf-CNN's search space, with the solutions of problems P1 and P2."""
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
         edges = [(first, group(layers, first, last)) for first in range(last - 1)]
@@ -122,7 +120,7 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """Return the cells of Table 1 as bytes and F. A cell is None if a limit has no solution."""
+    """Return the cells of Table 1 as bytes and F. A cell is None if no solution keeps the limit."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]

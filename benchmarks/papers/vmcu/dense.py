@@ -10,7 +10,7 @@ from tflm_memopt.kernels.language import Type
 def dense(b: Builder) -> None:
     rows, depth, units = b.extents("rows", "depth", "units")
     zero_in, zero_out, low, high = b.parameters("zero_in", "zero_out", "low", "high")
-    (step,) = b.parameters("scale_step")  # The step is 1 if each unit has its own scale, else 0.
+    (step,) = b.parameters("scale_step")  # 0 if all units share a scale, else 1
     x, y = b.ram("x", Type.INT8, rows, depth), b.output("y", Type.INT8, rows, units)
     w, bias = b.flash("w", Type.INT8, units, depth), b.flash("bias", Type.INT32, units)
     multipliers = b.flash("multipliers", Type.INT32, units, stride=step)

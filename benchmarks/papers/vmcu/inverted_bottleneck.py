@@ -1,6 +1,4 @@
-"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in a buffer of the size that the paper's
-formula gives.
-"""
+"""Describe vMCU's inverted bottleneck (Figure 6). Run its generated C in the bytes that the paper's formula gives."""
 
 import ctypes
 import os
@@ -76,8 +74,8 @@ def equals_whole_tensors(m: Module) -> bool:
     """Run the generated C of a module in the bytes that vMCU's formula gives. Return whether the output equals that of
     layers on whole tensors.
 
-    The output begins at the start of the memory and grows into the input. The kernel's three workspaces follow the
-    input.
+    The output begins at the start of the memory and grows into the input. The three workspaces of the kernel are behind
+    the input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2

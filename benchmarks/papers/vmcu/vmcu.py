@@ -79,9 +79,7 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Rewrite a model for the least RAM, with a compute factor F of at most `most`. Raises RuntimeError if an output
-    byte is wrong.
-    """
+    """Rewrite a model with F of at most `most` for the least RAM. Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -215,9 +213,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on for which fits() is true. If a number does not fit, no larger number
-    may fit.
-    """
+    """Return the largest number from `start` on for which fits() is true, if fits() is monotonic."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high

@@ -12,9 +12,7 @@ from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""Maximum number of classes of SOFTMAX, because TFLM aborts when the sum of exponentials reaches 512
-(RoundingDivideByPOT).
-"""
+"""Maximum number of classes of SOFTMAX. TFLM aborts if a sum of exponentials is 512 (RoundingDivideByPOT)."""
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
@@ -198,9 +196,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Compare a tensor with a threshold or another tensor, and cast the result to the type of x. TFLM aborts for
-    comparisons whose scales are 1 or more.
-    """
+    """Compare a tensor with a threshold or another tensor. TFLM aborts if a scale is 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])
@@ -334,5 +330,5 @@ def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     if kind == "RSQRT":
         x = net.add(x, x, out=(net.affine(x)[0], -128))
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
-    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH of TFLM cannot magnify.
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # The output scale cannot be smaller.
     return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

@@ -14,9 +14,7 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a random network: one operator, or a few operators that often occur together. Each kind of layer
-    ignores the fields that it does not need.
-    """
+    """One operator of a random network, or a few operators that often occur together. Some kinds ignore some fields."""
 
     kind: str
     source: int = 0

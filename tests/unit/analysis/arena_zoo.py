@@ -374,4 +374,4 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
 }
 
 REGION = _region
-"""Rewritten model with an empty program. TFLM accepts the model only after another operator has replaced ours."""
+"""A rewritten model with an empty program."""

@@ -23,9 +23,7 @@ TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Every kernel was measured, apart from float32 kernels and some int4 kernels (_S4). A model's time is unknown if
-    one of its kernels was not measured.
-    """
+    """All kernels were measured, apart from float32 kernels and some int4 kernels (_S4)."""
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}

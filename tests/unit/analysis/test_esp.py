@@ -53,7 +53,7 @@ TICK = 10
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Return the published milliseconds without the waits for timer ticks. A wait takes half a tick on average."""
+    """Return the published milliseconds minus half a timer tick for each wait of the program."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 

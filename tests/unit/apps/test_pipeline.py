@@ -48,9 +48,7 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
 
 @pytest.mark.slow
 def test_partitions_run_on_two_cores() -> None:
-    """If the rate is too high for one core, each core runs a partition. The load of a core is the time that its
-    partition takes.
-    """
+    """If the rate is too high for one core, each core runs a partition. A core's load is its partition's run time."""
     options = {**LOW, "clock": 64, "core": "cortex-m4"}
 
     def at(fps: float, cores: int) -> App:

@@ -1,6 +1,4 @@
-"""The checker proves many iterations of tiled groups at once. The proof accepts exactly the plans that a replay of
-single iterations accepts.
-"""
+"""The checker's proof of tiled groups accepts exactly the plans that a replay of single iterations accepts."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -111,7 +109,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Check the plan only by a replay of single iterations, not by the checker's proof."""
+    """Check a plan by replaying single iterations, without the checker's proof."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 
@@ -142,5 +140,5 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """Live ranges include their first and last moment, and two ranges with a common moment conflict."""
+    """A live range includes its first and last moment. Two ranges conflict if they have a common moment."""
     assert apart(pieces(lives(*moments))) is expected

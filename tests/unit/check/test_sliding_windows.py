@@ -26,9 +26,7 @@ def slid(model: bytes, rows: int) -> RowGraph:
 
 
 def two_layers() -> RowGraph:
-    """Return a graph of three layers. The first layer keeps four input rows, the second layer keeps two, and the third
-    layer is dense.
-    """
+    """Return a graph of a layer that keeps four input rows, a layer that keeps two, and a dense layer."""
     net = Net(3)
     x = net.conv2d(net.input((1, 15, 1, 4)), 6, kernel=(5, 1), padding="VALID")
     x = net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID")

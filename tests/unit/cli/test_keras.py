@@ -69,9 +69,7 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Program that runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
-goes to separate files.
-"""
+"""Program that runs all commands in one process, and writes each command's output to separate files."""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (

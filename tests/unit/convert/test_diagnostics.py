@@ -29,9 +29,7 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model whose arena depends on an operator without a row kernel. Only its last, dense layer can be
-    converted, which saves little memory.
-    """
+    """Return a model of which only the last, dense layer can be converted, which saves little memory."""
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())

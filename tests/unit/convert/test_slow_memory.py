@@ -1,6 +1,4 @@
-"""Plans with whole tensors in slow memory have the same outputs and exactly the predicted traffic. No tensor is in slow
-memory if all fit into fast memory.
-"""
+"""Plans with whole tensors in slow memory have the same outputs, and exactly the predicted traffic."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -94,9 +92,7 @@ def test_enough_fast_memory_is_named() -> None:
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
-    """A builtin operator divides the network into two programs. Neither program knows which bytes the other program
-    writes.
-    """
+    """A builtin operator divides the network into two programs, which do not know each other's writes."""
     net = Net(3)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
     y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))

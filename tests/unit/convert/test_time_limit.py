@@ -1,6 +1,4 @@
-"""The conversion keeps a limit of instructions or time, or refuses the model. The highest estimate of a plan's cycles
-is within the time limit.
-"""
+"""The converter keeps a limit on instructions or on the highest estimate of time, or refuses the model."""
 
 import re
 from collections.abc import Sequence
@@ -48,7 +46,7 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """Return a time limit in milliseconds that a plan with this work surely keeps on a Cortex-M4."""
+    """Return a time limit in milliseconds: the highest time that a Cortex-M4 may take for the work."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6
@@ -70,7 +68,7 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
-    """The example's plan of whole rows saves at least half of the RAM that the smallest plan saves."""
+    """The plan for the board saves at least half of the RAM that the smallest plan saves."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
     assert chosen.time
     assert chosen.time.change

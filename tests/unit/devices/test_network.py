@@ -276,7 +276,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A split that is impossible is omitted. Every other conversion error ends the command."""
+    """The table omits splits that are impossible. Every other conversion error ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

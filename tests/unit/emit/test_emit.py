@@ -69,7 +69,7 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
         assert nbytes % 16 == 0
 
 
-# A stub of TFLM records calls.
+# A stub of TFLM that prints each call.
 RECORDER = """
 #pragma once
 #include <stdio.h>
@@ -149,7 +149,7 @@ def test_the_methods_are_those_of_tflm() -> None:
 
 
 def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """The memory of a custom operator is unknown, so that no size of the arena is emitted."""
+    """No size of the arena is emitted, because the memory of the user's custom operator is unknown."""
     least = arena_bytes(read(converted.model), converted.report)
     header = ops_header("mixed", read(converted.model), converted.report)
     assert "without what Mine * / __#error allocates, which is unknown" in header

@@ -40,9 +40,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata of a model with an image as input. The metadata list two files for the output: a text, and the
-    labels.
-    """
+    """Return metadata of a model for images. The output has two files: first a text, then the labels."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})

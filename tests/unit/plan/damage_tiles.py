@@ -21,7 +21,7 @@ def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, 
 
 
 def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mutants:
-    """Yield plans in which `field` of one operator's loops is changed. Values below `least` stay unchanged."""
+    """Yield plans in which `field` of one operator's loops is changed, if the field is at least `least`."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if least is None or getattr(stage.nest, field) >= least:

@@ -33,7 +33,7 @@ def at_once(plan: Plan) -> list[int]:
 
 
 WHOLE_ROW = 1000
-"""Number of pixels that exceeds the width of any row."""
+"""More pixels than any row has."""
 
 
 def wide(plan: Plan) -> list[int]:

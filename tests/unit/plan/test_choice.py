@@ -21,9 +21,7 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], pairs: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena in which models with activations of `heads` bytes fit. Each pair in `pairs` is two
-    models that must not overlap.
-    """
+    """Return the smallest arena for activations of `heads` bytes. The two models of a pair must not overlap."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}

@@ -1,6 +1,4 @@
-"""Test the addresses that the layout gives to buffers. In problems small enough to try all addresses, the layout is
-optimal.
-"""
+"""Buffers get valid addresses. In problems small enough to try all addresses, the layout is optimal."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distan
 @settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_constraint_is_safe(number: int) -> None:
-    """The checker accepts the computed distance of each pair of buffers, in both directions."""
+    """Two buffers at the computed minimum distance pass the checker, whichever buffer is lower."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     group = whole_group(chain)
@@ -84,7 +84,7 @@ def test_every_constraint_is_safe(number: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """If a single operator's input is above the output, the computed minimum distance is exact."""
+    """If the input is above the output, one byte less than the computed minimum distance is refused."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
     assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # A buffer of one byte fits anywhere.

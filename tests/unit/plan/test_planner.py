@@ -85,7 +85,7 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
 
 @pytest.mark.parametrize(("height", "head"), [(20, 812), (40, 1616)])
 def test_a_group_is_not_reversed_for_few_bytes(height: int, head: int) -> None:
-    """Reverse row order saves 4 bytes, which is less than 1/256 of 1,616 bytes."""
+    """Reverse row order is not worth 4 bytes, which are less than 1/256 of 1,616 bytes."""
     s = Sketch()
     x = s.conv(s.conv(s.input(height, 5, 8), 4, kernel=3, stride=2), 3, kernel=1)
     found = checked(s, x)

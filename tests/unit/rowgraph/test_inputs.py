@@ -39,9 +39,7 @@ def builtin_beside() -> bytes:
 
 
 def two_regions() -> bytes:
-    """Return a model that reads its input after a builtin operator. A streamed input would be overwritten before the
-    last read.
-    """
+    """Return a model that reads its input again when a streamed input would have been overwritten."""
     net = Net(8)
     x = net.input((1, 12, 8, 3))
     y = net.normalized(net.conv2d(x, 3))

@@ -1,6 +1,4 @@
-"""No path leaves a converted part of the graph and enters it again. In simple graphs, each converted part is as large
-as possible.
-"""
+"""No path leaves a converted part of the graph and enters it again. Parts of simple graphs are as large as possible."""
 
 import random
 from dataclasses import replace

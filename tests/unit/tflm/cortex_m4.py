@@ -3,8 +3,8 @@
 The sizes were measured with tensorflow/tflite-micro at 90b983c2b and reference kernels. The compiler was
 arm-none-eabi-g++ 12.2 with -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY. The programs
 ran in QEMU 7.2 on mps2-an386, with an arena that is aligned to 16 bytes. The plain MicroInterpreter ran in a large
-arena (a multiple of 16 B). The interpreter succeeded in an arena of the smallest size, and failed with one byte less.
-TFLM's recording interpreter gave the bytes of the activations.
+arena (a multiple of 16 B). The smallest arena is one with which the interpreter succeeds, and fails with one byte less.
+The bytes of activations come from TFLM's recording interpreter.
 """
 
 from collections.abc import Mapping
@@ -107,9 +107,7 @@ FULL_BUILD: Mapping[str, Measured] = {
     "svdf": (80, 660, 952),
     "transpose_conv": (688, 1236, 1244),
 }
-"""Measurements for the ABI "ilp32-full", where TFLM was built without TF_LITE_STATIC_MEMORY and with
--fno-short-enums.
-"""
+"""Measurements of TFLM built with -fno-short-enums and without TF_LITE_STATIC_MEMORY (ABI "ilp32-full")."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
 """arena_used_bytes() and a sufficient arena size, measured with TFLM at 0c425da36 (13 January 2023)."""

@@ -142,9 +142,7 @@ def test_what_an_unknown_operator_takes_is_no_figure() -> None:
 def test_resource_variables_as_measured_on_a_cortex_m4(
     name: str, variables: int, total: int, outside: Callable[[str], Path]
 ) -> None:
-    """The measurement reserved MicroResourceVariables for 16 variables of 20 B each. The prediction counts only the
-    model's variables.
-    """
+    """The measurement reserved 16 variables of 20 B each, but the prediction counts only the model's variables."""
     arena = predict(outside(f"{name}.tflite").read_bytes())
     assert arena.exact
     assert arena.variables == variables
