@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
+from tflm_memopt.format.limits import VERSION
 from tflm_memopt.runtime.wheel import interpreter
 
 ARENA = 4096
@@ -25,7 +26,10 @@ def test_runs_a_program_whose_workspace_lies_over_the_input(name: str) -> None:
     ("model", "says"),
     [
         (region_model(program(magic=1)), "not a tflm-memopt program: convert the model again"),
-        (region_model(program(version=4)), "another format version: install the library that belongs to the converter"),
+        (
+            region_model(program(version=VERSION + 1)),
+            "another format version: install the library that belongs to the converter",
+        ),
         (region_model(program()[:-8]), "the program is truncated: copy the whole model"),
         (region_model(program()[:8]), "the program is truncated: copy the whole model"),
         (region_model(workspace=WORKSPACE - 1), "workspace do not have the sizes that the program needs"),
