@@ -1,5 +1,5 @@
 /* Runs the network of the sketch `shapes` without TensorFlow Lite Micro, in 14 kB of RAM, for boards on which the interpreter does not fit.
- * The sketch runs a stored input and compares the scores with those of TensorFlow Lite Micro on a PC.
+ * The sketch runs a stored input and compares the scores with the scores of TensorFlow Lite Micro on a PC.
  *
  * The command `tflm-memopt optimize shapes_int8.tflite --emit c --max-macs 1.1` writes shapes_int8.h and shapes_int8.c. */
 #include <tflm_memopt.h>

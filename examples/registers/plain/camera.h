@@ -9,9 +9,9 @@ typedef struct {
   int hsync_high;        /* Level of hsync between rows and of vsync between frames, while no pixels are sent. */
   int vsync_high;
   uint8_t skip;     /* The camera takes every frame (0), every second frame (1) or every fourth frame (2). */
-  uint16_t x, y;    /* first pixel and first line of the window */
-  uint16_t width;   /* width of the window in bytes */
-  uint16_t height;  /* height of the window in lines */
+  uint16_t x, y;    /* first pixel and first line of the camera's window */
+  uint16_t width;   /* width of the camera's window in bytes */
+  uint16_t height;  /* height of the camera's window in lines */
 } camera_config;
 
 typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_status;
