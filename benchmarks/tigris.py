@@ -11,7 +11,7 @@ from tables import markdown
 
 import tflm_memopt
 
-SOURCE = "https://github.com/raws-labs/tigris-bench, cortex-m-deployability/results/summary.json at 50f599c, CMSIS-NN"
+SOURCE = "https://github.com/raws-labs/tigris-bench (cortex-m-deployability/results/summary.json at 50f599c)"
 STREAMED = "`--input stream`"
 LARGE = ("does not fit", "127,424", "175,616", "5,384", "613 M, M7")
 PUBLISHED = (
@@ -30,9 +30,9 @@ COLUMNS = (
 
 def table() -> str:
     return markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
-        f"\n\nPublished figures are medians of 30 runs from {SOURCE}. Our figures are the whole arena under TFLM for "
-        "ilp32 and `--target cortex-m4`, with the input in the arena unless it is streamed. Cycles are modelled for a "
-        "Cortex-M4, and the range covers every known flash timing."
+        f"\n\nPublished figures are medians of 30 runs with CMSIS-NN from {SOURCE}. Our figures are the "
+        "whole arena under TFLM for ilp32 and `--target cortex-m4`, with the input in the arena unless it is streamed. "
+        "Cycles are modelled for a Cortex-M4, and the range covers every known flash timing."
     )
 
 
