@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file uses the DSP extension for an ADD operator that the converter has not packed. If the scales could be packed, the code computes the scales
- * that a packed ADD would store. */
+/* With the DSP extension, this file computes an ADD operator that the converter has not packed. If the operator could have been packed, the code
+ * computes the scales that its packed form would have. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_CORE_DSP
 
-enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* ops/packings.py of the converter repeats the limit MOST_RIGHT */
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* packings.py of the converter repeats the limit MOST_RIGHT */
 
 static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
 
@@ -18,7 +18,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   const uint32_t other = is_half(k, 0) ? 1 : 0;
   if (k->op->kind != TMO_OP_ADD || !tmo_is_elementwise(k) || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
   int32_t scales[12];
-  scales[0] = scales[4] = k->op->left_shift; /* the output's scale must have no left shift */
+  scales[0] = scales[4] = k->op->left_shift; /* only the two operands are shifted left */
   TMO_UNROLLED for (uint32_t i = 0; i < 3; ++i) {
     int32_t *const scale = scales + 4 * i + (i < 2 ? 1 : 0);
     scale[0] = (int32_t)((uint32_t)k->multipliers[i] << 1);

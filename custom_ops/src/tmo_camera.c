@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Scales a line of `size` pixels to n pixels, and returns the index of the old pixel at the centre of new pixel i. */
+/* Returns the index of the element, among `size`, that is nearest to the centre of element i among n elements of the same total length. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }
@@ -21,7 +21,7 @@ uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image,
   return (uint16_t)(camera->top + nearest(row, image->height, camera->height));
 }
 
-/* These functions widen 5 or 6 bits to 8, so that the highest value becomes 255. */
+/* These functions widen 5 or 6 bits to 8 bits, so that the highest value becomes 255. */
 static uint8_t widen5(uint32_t v) { return (uint8_t)(v << 3 | v >> 2); }
 static uint8_t widen6(uint32_t v) { return (uint8_t)(v << 2 | v >> 4); }
 
@@ -32,7 +32,7 @@ static int8_t level(const tmo_image *image, uint8_t brightness) {
 }
 
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out) {
-  const uint32_t high = camera->format == TMO_RGB565_LE ? 1 : 0; /* index of the high byte of a pixel */
+  const uint32_t high = camera->format == TMO_RGB565_LE ? 1 : 0; /* index of the high byte in a pixel */
   for (uint32_t x = 0; x < image->width; ++x) {
     const uint8_t *pixel = line + (camera->left + nearest(x, image->width, camera->width)) * pixel_bytes(camera->format);
     if (camera->format == TMO_GRAY8) {

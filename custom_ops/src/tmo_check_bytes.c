@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file has the bounds checks of a program, its workspace and its buffers. */
+/* This file checks that ranges of bytes are inside a program, its workspace and its buffers. */
 #include "tmo/check.h"
 
 TMO_OWN_FRAME uint32_t tmo_times(uint32_t a, uint32_t b) {
@@ -21,7 +21,7 @@ bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uin
 
 bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment) {
   if (!tmo_copies_weights(op)) return tmo_has_constant(c, op->weights, bytes, alignment);
-  return bytes <= tmo_copied_of(c->program, op)->bytes; /* check_copied() has checked the record of copied weights */
+  return bytes <= tmo_copied_of(c->program, op)->bytes; /* check_copied() has checked the record of the copied weights */
 }
 
 bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n) { return tmo_has_constant(c, offset, tmo_times(4, n), 4); }

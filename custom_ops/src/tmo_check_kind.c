@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For each kind of operator, this file checks the constants, the sizes of the operands, and the window or the rows that are read. */
+/* For each kind of operator, this file checks the constants, the sizes of operands, and which rows an iteration reads. */
 #include "tmo/check.h"
 
 #include <stddef.h>
@@ -16,12 +16,12 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* These macros return an operator's number of multipliers, bytes of an input element, and bytes of an output element. */
+/* These macros return how many multipliers an operator has, and how many bytes an element of its input and of its output takes. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Fields of an operator's window along an axis: axis 0 goes through the rows, and axis 1 through the columns. */
+/* Positions in tmo_op of a window's fields for the rows. The fields for the columns follow them. */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");
@@ -29,8 +29,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
   return (const uint16_t *)(const void *)((const uint8_t *)op + offsetof(tmo_op, kernel_h)) + axis;
 }
 
-/* Whether the window of each output element along an axis begins before the input ends and reads at least one element. The state holds `there`
- * elements that precede the input and are read instead of padding. All values are uint16_t, so no sum of them wraps. */
+/* Returns whether each window along an axis begins before the end of the input, and has at least one input element. There are `there` elements of
+ * earlier inferences before the input, which are read instead of padding. All arguments are uint16_t, so no sum of them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -48,7 +48,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
 }
 
-/* Checks `n` multipliers and `n` shifts. */
+/* Checks the arrays of n multipliers and n shifts. */
 static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (n == 0) return true;
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
@@ -61,21 +61,21 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Whether the range and the function of a float32 operator exist. first, last: the functions of the operator's kind. */
+/* Returns whether a float32 operator has a valid range and a valid function. first, last: functions that the operator's kind allows. */
 static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
   return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
          (uint32_t)op->float_form >> 4 <= last;
 }
 
-/* Checks weights, bias and scaling. A channel of int16 takes two bytes, and its bias takes eight bytes. Sums of int16 are not kept between calls.
- * Channels, weights and biases of float32 take four bytes. */
+/* Checks the weights, biases and scales of an operator with a window. An int16 channel takes two bytes, and its bias takes eight bytes. Sums of int16
+ * channels are not kept between calls. A float32 channel takes four bytes, and so do each weight and each bias. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
   const uint32_t bytes = tmo_element_bytes(op), in = o->in->channels / bytes, out = o->out->channels / bytes;
   if (o->in->channels % bytes != 0 || o->out->channels % bytes != 0 || (s16 && tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
-  const uint32_t inputs = depthwise ? 1 : in; /* number of input channels of an output channel */
+  const uint32_t inputs = depthwise ? 1 : in; /* number of input channels that an output channel reads */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (f32) return check_form(op, 0, 0) && tmo_has_words(c, op->weights, weights) && (op->bias == 0 || tmo_has_words(c, op->bias, out));
   if (!tmo_has_weights(c, op, tmo_has_nibbles(op) ? weights / 2 + weights % 2 : weights, 1)) return false;
@@ -85,7 +85,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* Checks the weights of a CONV whose outputs are sums without scaling, of several bytes each. */
+/* Checks the weights of a convolution whose outputs are unscaled sums of several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -93,7 +93,7 @@ static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->sum_bytes), 1) && check_windowed(c, o);
 }
 
-/* Whether the window is one pixel. */
+/* Returns whether the window of the operator is one pixel. */
 static bool pointwise(const tmo_op *op) {
   const uint16_t *const window = window_along(op, 0);
   for (uint32_t i = 0; i <= PAD + 1; ++i) {
@@ -112,21 +112,22 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Whether the function number fits the operator's kind, which has two operands of four bytes. */
+/* Returns whether the kind of an operator with two operands of four-byte elements allows its function. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Checks that each dimension of an operand equals the output's or is 1. With channel groups, an operand must have as many channels as the output. */
+/* Checks that each dimension of an operand is 1, or equals that of the output. With channel groups, an operand must have as many channels as the
+ * output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
   if (!pointwise(o->op) || o->out->channels % made != 0) return false;
   if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted left by `left_shift` bits */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* number of bits of the left shift */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -136,8 +137,8 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   return check_scaling(c, op, scales);
 }
 
-/* Checks that row y of the output comes from row y of the operand and has as many elements. An element has `before` bytes in the operand and `after`
- * bytes in the output. */
+/* Checks that row y of the output is computed from row y of the operand, and has as many elements. An element takes `before` bytes in the operand and
+ * `after` bytes in the output. */
 static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
@@ -149,7 +150,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_element_bytes(op);
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
-  if (bytes == 4) return true; /* float32 sums cannot wrap, whatever the number of channels is */
+  if (bytes == 4) return true; /* sums of float32 do not wrap, whatever the number of channels is */
   if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
@@ -159,7 +160,7 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->table, TMO_TABLE_BYTES, 1);
 }
 
-/* Checks that a curve's scaled argument plus its rounding half fits an int32_t. */
+/* Checks that the scaled argument of a curve does not overflow int32_t when it is rounded. */
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_f32(o->op)) {
     const bool clamps = tmo_is_kind(o->op, TMO_OP_CLAMP_F32);
@@ -178,7 +179,7 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
-/* Checks that the operator has the number of operands and of channels that the application's kernel expects. */
+/* Checks that the operator has as many operands and channels as the application's kernel expects. */
 #if TMO_OWN
 static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
@@ -200,8 +201,8 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   return pointwise(o->op) && same_pixels && o->in->channels <= TMO_MAX_PLACES && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Checks that every pixel of indices selects a row of the table. The tensor of indices must be in the arena, since an input outside the arena has
- * int8 pixels. */
+/* Checks that each pixel of the indices selects a row of the table. The indices must be in the arena, because a streamed or external input has int8
+ * pixels. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -209,7 +210,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* Whether an iteration of a tiled group sends or receives one whole row with consecutive bytes. */
+/* Returns whether an iteration in a group with tiles sends or receives one whole row of adjacent bytes. */
 static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
@@ -218,7 +219,7 @@ static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   return !tmo_has_column_windows(t) || (t->n_column_windows == 1 && only->rows == 1 && only->depth % t->width == 0);
 }
 
-/* Checks that the operator sends or receives whole rows, and that the program contains its tmo_message. */
+/* Checks that the operator sends or receives whole rows, and that its tmo_message is inside the program. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool exchanges = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -231,15 +232,16 @@ static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
 
-/* Whether a tensor has all rows that any iteration reads. */
+/* Returns whether a tensor has all rows that the iterations read. */
 static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t iterations) {
   if (a->table == 0) return a->add >= 0 && a->div == 1 && (iterations - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
   const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
-  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE means that the iteration reads no row */
+  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE means that no row is read */
   return iterations == 0;
 }
 
-/* Checks that the number of rows read at once is within its limit, and that row numbers fit int32_t. A matrix must have all rows that are read. */
+/* Checks that an iteration does not read too many rows at once, and that row numbers fit int32_t. A matrix operand must have all rows that the
+ * iterations read. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_tiled(o->group) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
@@ -258,7 +260,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the bytes of row n among the rows that an iteration reads, or 0 if there is no row n. */
+/* Returns how many bytes row n has among the rows that an iteration reads, or 0 if there is no such row. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -268,7 +270,8 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Checks one run of a move. All arguments are below TMO_MAX_EXTENT, so the product of step and count fits an int64_t. */
+/* Checks that a run of a COPY operator's elements is inside a row. All arguments are below TMO_MAX_EXTENT, so the product of step and count fits
+ * int64_t. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
@@ -295,14 +298,14 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Whether an operand has only one row, and each iteration reads that row. */
+/* Returns whether an operand has only one row, which each iteration reads. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of indices selects a pixel of the other operand. The operand with the selected pixels must be one whole row. The tensor of
- * indices must be in the arena, since an input outside the arena has int8 pixels. */
+/* Checks that each pixel of the indices selects a pixel of the other operand. The other operand must be one whole row. The indices must be in the
+ * arena, because a streamed or external input has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -321,11 +324,11 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   if (a->table != 0 || a->mul != op->scale_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
   const uint32_t last_row = op->scale_h * (o->out->height - 1u), last_column = op->scale_w * (o->out->width - 1u);
   if (last_row >= TMO_MAX_EXTENT || last_column >= TMO_MAX_EXTENT) return false;
-  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* no output pixel is computed from padding only */
+  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* no output pixel is computed from padding alone */
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
-/* Checks that each iteration reads an existing row, or two existing rows. */
+/* Checks that each iteration reads one or two rows that exist. */
 static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_access *a = accesses(c, op);
@@ -337,8 +340,8 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   return n == 0;
 }
 
-/* Checks that an operand is as wide as the output or has one column. A pixel must have as many elements as an output pixel, or one element. An
- * iteration reads one row of the condition and one row of each of the two choices. */
+/* Checks that each operand is as wide as the output, or has one column. A pixel of an operand must have as many elements as an output pixel, or one
+ * element. An iteration reads one row of the condition, and one row of each of the two choices. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -381,21 +384,21 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is one row, is stored in the state, and has at least `bytes` bytes. behind: number of operands after this operand. */
+/* Returns whether an operand is one row in the state, with at least `bytes` bytes. behind: number of operands after it. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
   return tmo_header_of(c->program)->state > 0 && t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
-/* Checks an LSTM, which updates its previous output (one byte a channel) and its cells (two bytes). */
+/* Checks an LSTM operator, which updates its previous output (one byte per channel) and its cells (two bytes per channel). */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
   return tmo_has_words(c, o->op->curve, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
-/* Checks that the operator updates its sums in place, and that all its other input rows have equal lengths. */
+/* Checks that the operator updates its sums in place, and that its other input rows have equal lengths. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -418,7 +421,7 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Returns the family of a kind that this build supports, or -1. */
+/* Returns the family of an operator's kind, or -1 if this build does not support the kind. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -428,7 +431,7 @@ static int family_of(uint8_t kind) {
   }
 }
 
-/* tmo_check_build() has already rejected kinds whose kernel this build lacks. */
+/* tmo_check_build() has already rejected kinds whose kernels this build lacks. */
 bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);

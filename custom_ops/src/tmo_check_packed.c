@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file checks the constants and the scratch of operators that are packed for a core. */
+/* This file checks the constants and the scratch memory of packed operators. */
 #include "tmo/check.h"
 
 #include "tmo/packed.h"
 
-/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. An operator packed for
- * Helium has multipliers and then shifts -e, where e is a right shift. */
+/* Returns whether the operator is packed for the DSP extension. Each channel then has three scales: m2, c and e. An operator packed for Helium has
+ * multipliers and then shifts, where e is a right shift and -e is stored. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }
 
-/* Returns a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* Whether kernels support the right shift e. */
+/* Returns whether kernels support the right shift e. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks groups of `words` words each, of which the last n words are scales. */
+/* Checks groups of `words` words. The last n words of each group are scales. */
 static bool check_scales(tmo_checker *c, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n, bool dsp) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -37,7 +36,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
   /* the weights of larger filters do not fit into a program */
   if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false;
-  if (dsp && !tmo_has_part(TMO_PART_DSP_NARROW) && op->kernel_w * o->in->channels < 4) return false; /* kernels of this build read at least four bytes of a row */
+  if (dsp && !tmo_has_part(TMO_PART_DSP_NARROW) && op->kernel_w * o->in->channels < 4) return false; /* the kernels read at least four bytes of a row */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
@@ -51,7 +50,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
-  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* number of words of a group */
+  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* words of constants in one group of channels */
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_makes_two_rows(op) && !tmo_dsp_has_3x3(op, o->out->width))) return false;
   if (!dsp && !tmo_has_part(TMO_PART_TAPS) && !tmo_mve_has_nine(op)) return false;
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
@@ -93,7 +92,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   uint32_t values = taps, padded = channels;
   if (depthwise) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
-    /* for a larger filter, the weights do not fit into a program, or the size of the scratch overflows */
+    /* larger filters do not fit into a program, or the size of their scratch overflows */
     if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
     padded = tmo_esp_channels(op, channels);
   } else {
@@ -111,7 +110,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Whether the core for which the program is packed can run the operator's packing. */
+/* Returns whether the core for which the program is packed can run the operator's packing. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
 #if TMO_RUNS_RVV
@@ -124,7 +123,7 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   return target != TMO_TARGET_GENERIC && is_dsp(op);
 }
 
-/* Checks the constants of a packed operator in the layout of its packing. */
+/* Checks the constants of a packed operator, as its packing arranges them. */
 static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
 #if TMO_RUNS_RVV
   if (is_rvv(o->op)) return check_rvv(c, o);
@@ -135,7 +134,7 @@ static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
   return tmo_packs_depthwise(o->op) ? check_depthwise(c, o) : check_conv(c, o);
 }
 
-/* Checks the scratch of a packed operator, and the layout of its weights. */
+/* Checks the scratch memory and the constants of a packed operator. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
@@ -150,7 +149,7 @@ bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
     return false;
   }
   if (op->kind != TMO_OP_ADD || tmo_channel_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
-  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* no operand is broadcast */
+  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* a packed addition does not repeat an operand */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (!tmo_same_size(in, o->out) || in->channels != o->out->channels) return false;
   }

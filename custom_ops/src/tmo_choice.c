@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each kernel of this file calls the generated kernel that the operator's fields select. */
+/* Each function of this file calls the generated kernel that the fields of the operator select. */
 #include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
-#if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */
+#if !TMO_CORE_DSP /* for the DSP extension, see tmo_conv16_dsp.c and tmo_matmul_dsp.c */
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_kernel_s16(k)); }
 
@@ -23,10 +23,10 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* Computes n bytes of MAXIMUM or MINIMUM. A step is 1, or 0 for an operand that repeats the same four bytes. */
+/* Computes n bytes of a MAXIMUM or MINIMUM operator. The steps are 1, or 0 for an operand that repeats the same four bytes. */
 TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
 #if TMO_CORE_DSP
-  const int32_t inverted = smaller ? -1 : 0; /* the greater one of inverted bytes is the smaller byte */
+  const int32_t inverted = smaller ? -1 : 0; /* the greater one of two inverted bytes is the inverted smaller byte */
   for (; n >= 4; n -= 4, x += 4 * x_step, other += 4 * other_step, out += 4) {
     const int32_t word = tmo_greater_bytes(tmo_word(x) ^ inverted, tmo_word(other) ^ inverted) ^ inverted;
     memcpy(out, &word, sizeof word);
@@ -40,7 +40,7 @@ TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const in
   for (; n > 0; --n, x += x_step, other += other_step) *out++ = (*x > *other) != smaller ? *x : *other;
 }
 
-/* Computes MAXIMUM and MINIMUM, if possible a whole row at once. */
+/* Computes a MAXIMUM or MINIMUM operator, if possible a whole row at once. */
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *x = window->pixels[0], *other = window->pixels[1];
   const uint32_t *const steps = k->channel_step;

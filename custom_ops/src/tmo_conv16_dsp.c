@@ -269,7 +269,7 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
 }
 
-/* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before
+/* Returns whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before
  * copied weights in the workspace are not readable. */
 static bool is_summed(const tmo_kernel *k) {
   const bool starts = (k->op->weights >= 4 && !tmo_copies_weights(k->op)) || k->op->kernel_w * k->tap_step % 4 == 0;
@@ -278,8 +278,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Whether two adjacent pixels can be computed at once. The outputs may overlap the pixels' values only if all values are read before the first output
- * is written. apart: bytes from the first pixel to the second */
+/* Returns whether two adjacent pixels can be computed at once. The outputs may overlap the pixels' values only if all values are read before the
+ * first output is written. apart: bytes from the first pixel to the second */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

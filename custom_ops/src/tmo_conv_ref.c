@@ -94,7 +94,7 @@ void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, cons
   tmo_conv_fours(k, x, bytes, w, k->op->kernel_h * k->op->kernel_w * k->tap_step, out);
 }
 
-/* Whether the window reads only the bytes of one pixel, or of one row of pixels. */
+/* Returns whether the window reads only the bytes of one pixel, or of one row of pixels. */
 static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window *v) {
   const bool whole = k->op->kernel_h == 1 && v->count == 1 && v->columns == k->op->kernel_w;
   return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_makes_fours(k);
@@ -115,8 +115,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel. The window must have several runs of bytes, which must fit on the stack. Copying the bytes must take less
- * time than the copy saves. On the DSP extension, the limit of bytes is lower for windows of whole rows, which have few runs. */
+/* Returns whether conv_small() computes a pixel. The window must have several runs of bytes, which must fit on the stack. Copying the bytes must take
+ * less time than the copy saves. On the DSP extension, the limit of bytes is lower for windows of whole rows, which have few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -205,7 +205,7 @@ static void move_rows(const output_rows *to, row_source *sources, const row_sour
   }
 }
 
-/* Whether each source consists of adjacent rows that become adjacent output rows. */
+/* Returns whether each source consists of adjacent rows that become adjacent output rows. */
 static bool are_whole(const output_rows *to, const row_source *sources, const row_source *last) {
   for (const row_source *s = sources; s != last; ++s) {
     if (s->move->bytes != to->bytes || s->move->count != 1 || s->step != (int32_t)to->bytes) return false;

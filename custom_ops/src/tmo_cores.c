@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs a program on two cores, each of which computes its part of every iteration.
+/* This file runs a program on two cores. Each core computes its part of every iteration.
  *
- * Both cores run the same loops, so each core knows the next iteration. This file includes the executor's source files under other names. An
- * application with programs for two cores contains the code of this file, and does not contain tmo_run(). An application without programs for two
- * cores contains no code of this file. */
+ * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, with other names for their
+ * functions. An application whose programs need two cores links these functions instead of tmo_run(). An application without such programs links
+ * nothing from this file. */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -12,9 +12,9 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-/* The state of a run on one of the cores. */
+/* State of a run on one of two cores. */
 typedef struct {
-  tmo_run_state run; /* `run` is the first member, since iterations get only a pointer to `run`; between iterations, run.workspace points to the core's counters */
+  tmo_run_state run; /* first member, because iterations get only its address; between iterations, run.workspace has the core's counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -37,7 +37,7 @@ const tmo_cores *tmo_cores_of(const void *program) {
   return cores == 0 ? NULL : (const tmo_cores *)tmo_constant(program, cores);
 }
 
-/* A range [first, end) of columns or channels. */
+/* The columns or channels from `first` to `end` - 1. */
 typedef struct {
   uint32_t first, end;
 } stretch;
@@ -47,8 +47,8 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts input rows to the columns that are read for output columns [first, end). For the kernel, the image becomes narrower. `own` is a copy of
- * the operator, in which the function sets the padding. */
+/* Restricts input rows to the columns that the output columns `columns` need. The kernel then computes an output with fewer columns. The function
+ * sets the padding in `own`, which is a copy of the operator. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -67,10 +67,10 @@ static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint3
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* this is the number of bytes of the constants of four channels */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* number of bytes that the constants of four channels take */
 }
 
-/* Restricts the constants and the output of a kernel to channels [first, end). */
+/* Restricts the constants and the output of a kernel to the channels `channels`. */
 static void narrow_channels(execution *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -88,7 +88,7 @@ static void narrow_channels(execution *f, stretch channels) {
 }
 
 #if TMO_RUNS_DSP
-/* Computes some channels of a packed convolution's row. */
+/* Computes some channels of a row of a packed convolution. */
 TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
   const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
@@ -101,7 +101,7 @@ TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *
 }
 #endif
 
-/* Computes some channels of one pixel of a depthwise convolution, tap by tap as in a tiled group. */
+/* Computes some channels of one pixel of a depthwise convolution, from a list of its taps. */
 TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a row, for a convolution that is neither packed nor depthwise. Each pixel is computed like a row with one column. */
+/* Computes some channels of a row of an unpacked convolution that is not depthwise. Each pixel is computed like a row with one column. */
 static void conv_channels(execution *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -135,7 +135,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* if `tile` is not 0, the kernel uses the listed taps */
+    own->tile = 1; /* if `tile` is not 0, the kernel reads the taps that are listed */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -146,7 +146,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's part of a row that both cores compute. own: a copy of the operator, which may be changed. */
+/* Computes this core's part of a row that both cores compute. own: copy of the operator, which the function may change. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;
@@ -164,12 +164,12 @@ TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Returns bit i of a table that has one bit per iteration. */
+/* Returns bit i of a table with one bit for each iteration. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* Returns how the cores share the current iteration, as TMO_SHARDING_*. */
+/* Returns how the cores divide the current iteration (TMO_SHARDING_*). */
 static uint16_t sharding_now(const core_run *c, const tmo_sharding *sharding) {
   const void *program = c->run.program;
   const bool serial = c->cores->serial > 0 && bit_of(program, c->cores->serial, tmo_header_of(program)->iterations - c->run.iterations);
@@ -200,7 +200,7 @@ static void wait_at_barrier(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* Runs this core's part of all iterations. A core waits at every barrier, even after an error, so that the other core can continue. */
+/* Runs this core's part of all iterations. After an error, a core still waits at every barrier, so that the other core can continue. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -237,15 +237,15 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* all code from here on is compiled for size */
 
-/* Core 0's number of channels must be a multiple of the returned number, which is 0 if the channels cannot be split. */
+/* Returns the number of which core 0's number of channels must be a multiple, or 0 if the channels cannot be divided. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window can be split by columns if
- * output column x needs only column x of each operand. */
+/* Returns whether each core gets a part of the operator, and a kernel can compute these parts. The columns of an operator without a window can be
+ * divided if output column x needs only column x of each operand. */
 static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || sharding->cut == 0) return false;
@@ -259,7 +259,7 @@ static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   return granule > 0 && sharding->cut % granule == 0 && sharding->cut < o->out->channels && o->out->channels - sharding->cut >= least;
 }
 
-/* Whether the scratch of each core suffices for its columns. */
+/* Returns whether the scratch memory of each core has room for its columns. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_sharding *sharding) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? sharding->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs an iteration. The code sets the kernel's arguments and calls the kernel for the rows, tiles or pixels of the iteration. An
- * iteration's result does not depend on the order of iterations. */
+/* The functions of this file run one iteration of an operator. They set the arguments of the operator's kernel, and call it for the rows, tiles or
+ * pixels of the iteration. The result of an iteration does not depend on the order of the iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -9,7 +9,7 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-/* Moves the kernel's pointers to the biases and scales of output channel first_out. The pointer to weights moves to the weight that connects input
+/* Moves the kernel's pointers to the bias and the scale of output channel first_out. Moves the kernel's pointer to the weight that connects input
  * channel first_in with output channel first_out. */
 TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = k->op;
@@ -28,7 +28,7 @@ TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32
   }
 }
 
-/* Points the kernel at the scales, biases and weights of the channels that it reads and writes. */
+/* Sets the kernel's pointers to the scales, biases and weights of the channels that the iteration reads and writes. */
 static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
@@ -44,7 +44,7 @@ static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_o
   if (first_in + first_out > 0) skip_channels(k, first_in, first_out);
 }
 
-/* Points the kernel at its int32 sums. If channel groups are summed, each row of a stripe has sums; otherwise, only the output row has sums. */
+/* Sets the kernel's pointer to its int32 sums. If the operator adds up the products of channel groups, each row of a stripe has sums of its own. */
 static void point_at_sums(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;
@@ -67,7 +67,8 @@ static void point_at_sums(execution *f) {
 #if TMO_RUNS_PACKED
 enum { FEW_ROWS = 7 };
 
-/* Computes an output row of a packed depthwise convolution from few input rows. The function is separate, since it has a large stack frame. */
+/* Computes an output row of a packed depthwise convolution whose window has few rows. The function is not inlined, because its array needs a large
+ * stack frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const execution *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);
@@ -75,7 +76,7 @@ TMO_OWN_FRAME static void iterate_depthwise_row(const execution *f) {
 }
 #endif
 
-/* Computes the output pixel in column x or, in a row group, the whole output row. */
+/* Computes the output pixel in column x, or the whole output row in a group without tiles. */
 TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -101,12 +102,12 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
   }
   return even;
 }
-/* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The input columns of
- * a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if a row can neither be read in place nor copied. */
+/* Lists the input rows under the windows of the output columns from x to `end` - 1, for kernels that compute whole rows. If the pixels of a row are
+ * not adjacent in memory, the row is copied if it takes few bytes. Returns false if a row can neither be read in place nor copied. */
 TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
-  /* if a dilated window begins outside the input, its first pixel may be to the right of the next window's first pixel */
+  /* if a dilated window begins outside the input, its first pixel inside the input may be to the right of the next window's first pixel */
   const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
   const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
   if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
@@ -130,7 +131,7 @@ TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t 
   return true;
 }
 
-/* Gathers the windows of output columns [x, end), which are computed at once, from lists of single pixels. */
+/* Gathers the input values of the output columns from x to `end` - 1, pixel by pixel. */
 TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t end, const int8_t **pixels) {
   tile_pixels tile;
   tile.pixels = pixels;
@@ -144,7 +145,7 @@ TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t
   }
 }
 
-/* Computes the output columns of one or more tiles, up to column `end`. */
+/* Computes the output columns of one or more tiles, up to column `end` - 1. */
 TMO_OWN_FRAME static void iterate_packed_tile(execution *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
@@ -190,20 +191,20 @@ TMO_OWN_FRAME static void iterate_packed_tile(execution *f, uint32_t end) {
 static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
 
-/* Whether an operator computes all channels of a pixel from the pixel at the same place in its only operand. */
+/* Returns whether each output pixel of an operator needs only the pixel at the same place in its only operand. */
 static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
 
 #if TMO_CORE_DSP
-/* Whether the columns x and x + 1 of an output row can be computed at once. */
+/* Returns whether the output columns x and x + 1 can be computed together. */
 static bool makes_two_pixels(const execution *f) {
   if (!tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) || f->kernel.sums != NULL || !tmo_conv_makes_two_s16(&f->kernel)) return false;
   const tmo_tensor *const in = f->in.tensor;
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes the output pixels x and x + 1 if their windows have the same columns inside the input. window: window of pixel x. */
+/* Computes output columns x and x + 1 if their windows have the same taps inside the input. window: window of column x. */
 static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
@@ -213,7 +214,7 @@ static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_win
 }
 #endif
 
-/* Computes the output pixels in columns [x, end) of an operator with one operand. */
+/* Computes the output columns from x to `end` - 1 of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->current.row);
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -244,7 +245,7 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   }
 }
 
-/* Computes the output pixels from the iteration's first column to `end`. */
+/* Computes the output columns of the iteration, up to column `end` - 1. */
 static void iterate_columns(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
 #if TMO_RUNS_PACKED
@@ -264,7 +265,7 @@ static void iterate_columns(execution *f, uint32_t end) {
   }
 }
 
-/* Initializes or completes the sums of each output pixel of an iterative operator, by calling its kernel with an empty window. */
+/* Sets the sums of an iterative operator to their initial values, or writes its outputs, by calling its kernel with an empty window. */
 static void iterate_empty(execution *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
@@ -278,7 +279,6 @@ static void iterate_empty(execution *f, bool first) {
   k->first = k->last = false;
 }
 
-/* Adds n bytes to n sums. */
 static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #if TMO_CORE_MVE
   tmo_mve_add_pixels(sums, bytes, n, 1);
@@ -294,7 +294,7 @@ static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #endif
 }
 
-/* Adds an input pixel to the sums of all output pixels whose windows contain this pixel. */
+/* Adds an input pixel to the sums of all output pixels whose windows contain it. */
 static void add_pixel(execution *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -319,7 +319,7 @@ static void add_pixel(execution *f, uint32_t x) {
   k->sums = sums;
 }
 
-/* Adds one tile of an input row to the sums. */
+/* Adds one tile of an input row to the sums of an iterative operator. */
 TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_end_column(f->kernel.op, f->in.tensor, &f->run->current);
@@ -329,12 +329,12 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Whether the pixels of rows [first, end) follow each other in a tensor's buffer. */
+/* Returns whether the pixels of the rows from `first` to `end` - 1 are all adjacent in memory. */
 static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
   return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
 }
 
-/* Copies rows of the table. Each index in columns [x, end) selects a row of the table. */
+/* Copies rows of a GATHER operator's table. Each index in the columns from x to `end` - 1 selects one row of the table. */
 static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
   for (; x < end; ++x) {
     const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->pixels, x));
@@ -344,10 +344,10 @@ static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place 
   return TMO_OK;
 }
 
-/* Copies the rows of the table that indices select, from run->current to column `end` or, in a row group, to row `end`. */
+/* Copies the rows of the table that indices select, up to column `end` - 1 of run->current, or up to row `end` - 1 in a group without tiles. */
 TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
-  tmo_kernel k; /* the code sets only those fields that the kernel reads */
+  tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
   k.weights = tmo_weights_of(run, op);
   k.out_channels = out.tensor->channels;
@@ -355,7 +355,7 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   place from = row_of(run, &in, y), to = row_of(run, &out, y);
   if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_first_column(op, &run->current), end);
   if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
-    from.pixels.depth = to.pixels.depth = UINT32_MAX; /* the adjacent rows are treated as one long row */
+    from.pixels.depth = to.pixels.depth = UINT32_MAX; /* the adjacent rows are read and written as one long row */
     return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
   }
   tmo_status status = gather_row(&k, &from, &to, 0, out.tensor->width);
@@ -367,7 +367,7 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   return status;
 }
 
-/* Whether tmo_copy_rows() supports a COPY: all operands and the output must be in buffers of whole rows. */
+/* Returns whether all operands and the output of a COPY operator are in buffers of whole rows, so that tmo_copy_rows() can run it. */
 TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op) {
   if (!tmo_by_row(op) || tmo_iterative(op)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
@@ -376,7 +376,7 @@ TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op
   return has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
 }
 
-/* Copies the pixels of operand 0 that the indices of operand 1 select. */
+/* Copies the pixels of one operand that the indices in the other operand select. */
 TMO_OWN_FRAME static tmo_status gather_nd(const execution *f) {
   const int8_t *rows[2];
   const tmo_window window = read_by_access(f, rows, false);
@@ -388,13 +388,13 @@ TMO_OWN_FRAME static tmo_status gather_nd(const execution *f) {
     uint64_t at = 0; /* the sum is unsigned, because it may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f->kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
-    memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* pixels may overlap in a damaged program */
+    memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* in a damaged program, the two pixels may overlap */
   }
   return TMO_OK;
 }
 
-/* Sets the bytes from pixel to pixel and from channel to channel of two operands. An operand with one column or one channel is repeated. A comparison
- * of int32 or float32 reads four bytes for each byte that it writes. */
+/* Sets the distances in bytes between the pixels and between the channels of two operands. An operand with only one column or one channel is
+ * repeated. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
 static void step_through_operands(execution *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
@@ -404,7 +404,7 @@ static void step_through_operands(execution *f) {
   }
 }
 
-/* Sets the fields that packed kernels read. Packed kernels use neither sums nor channel groups. */
+/* Sets the kernel's arguments for a packed operator. A packed operator has neither sums nor channel groups. */
 static void set_up_packed(execution *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;
@@ -416,7 +416,7 @@ static void set_up_packed(execution *f) {
   k->sums = NULL;
 }
 
-/* Sets the fields that differ from row to row. */
+/* Sets the kernel's arguments that differ from row to row. */
 static void set_row(execution *f) {
   const tmo_run_state *run = f->run;
   if (!HAS_ACCESS || f->kernel.op->access == 0) return;
@@ -463,7 +463,7 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Whether the operator's kernel can compute the tiles from run->current to column `end` as one whole row. */
+/* Returns whether the kernel can compute the tiles from run->current to column `end` as one whole row. */
 static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   const bool is_fast = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
@@ -502,7 +502,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns the number of rows, from run->current to row `end`, that the kernel can compute as one long row. */
+/* Returns how many rows, from run->current to row `end` - 1, the kernel can compute as one long row. */
 TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
@@ -511,7 +511,7 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   if (!(binary || is_pixelwise(op)) || pixels > UINT16_MAX || !has_adjacent_rows(f->run, out, y, end)) return 1;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
-    if (in->height == 1 && in->width == 1) continue; /* the operand is repeated in all pixels */
+    if (in->height == 1 && in->width == 1) continue; /* the only pixel of the operand is repeated */
     if (in->height != out->height || in->width != out->width || !has_adjacent_rows(f->run, in, y, end)) return 1;
     if (binary) f->kernel.pixel_step[k] = in->channels;
   }
@@ -519,7 +519,7 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   return end - y;
 }
 
-/* Computes the rows from run->current to `end` of an operator with an access table. */
+/* Computes the rows from run->current to `end` - 1 of an operator with access records. */
 TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
   const int8_t *pixels[TMO_MAX_TAPS];
   for (bool again = false; run->current.row < end; ++run->current.row, again = true) {
@@ -555,7 +555,7 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Lists the input rows under two output rows, the row of run->current and the row before it. Each row uses one half of `pixels`. */
+/* Lists the input rows under two output rows: the row before run->current, and the row of run->current. Each output row uses one half of `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;
@@ -568,7 +568,7 @@ static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, co
 }
 
 TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
-  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* a window has at most this many rows, since each row takes at least four values */
+  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* largest number of rows under a window, because each row has at least four values */
   const int8_t *pixels[2 * ROOM];
   tmo_window rows[2];
   int8_t *outs[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes iterations of a few pixels for operators packed for the DSP extension. tmo_iterate.c computes all other iterations. */
+/* This file runs iterations of a few pixels for operators packed for the DSP extension. tmo_iterate.c runs all other iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -9,16 +9,16 @@
 #include "tmo/dsp.h"
 #include "tmo/pixel.h"
 
-/* This record has the iterations of an operator that one call computes at once. */
+/* Iterations of an operator that are computed together, one pixel each. */
 typedef struct {
   const tmo_iteration *iterations;
   uint32_t n;
   int8_t *outs[TMO_PACKED_PIXELS];
 } pixels_at_once;
 
-enum { ZERO_BYTES = 64 }; /* pixels that are gathered tap by tap have at most this many channels */
+enum { ZERO_BYTES = 64 }; /* largest number of channels of pixels that are gathered tap by tap */
 
-/* Widens the bytes of one pixel's tap, and writes them to a tile of n pixels. */
+/* Widens the bytes of one tap of one pixel to int16, and writes them to a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
   for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
     const int32_t word = tmo_word(from), even = tmo_even_bytes(0, word), odd = tmo_odd_bytes(0, word);
@@ -30,10 +30,10 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Widens the bytes of one tap for n pixels. */
+/* Widens the bytes of one tap of n pixels to int16. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
+  const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance to a pixel on the stack may not fit int32_t */
   if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
     tmo_dsp_widen_each(from, tile, bytes);
   } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && fits && from[2] - from[1] == apart && from[3] - from[2] == apart) {
@@ -47,17 +47,17 @@ static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *til
   }
 }
 
-/* This list has the pixels under the windows of several output pixels. */
+/* Addresses of the input pixels under the windows of several output pixels. */
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
-  int8_t *zero;  /* padding pixel */
-  uint32_t room; /* bytes of the padding pixel */
-  uint32_t width; /* number of listed columns */
+  int8_t *zero;  /* pixel of zero points that stands for the padding */
+  uint32_t room; /* number of bytes that `zero` may have */
+  uint32_t width; /* number of input columns that are listed */
 } pixel_list;
 
-/* Lists the pixels under the windows of a block of output pixels row by row, from entry `first` of the list on. A pixel under several windows is listed
- * once. The block begins in column x and in row run->current.row. Returns the number of listed pixels, or 0 if the list or the padding pixel is too
- * small. */
+/* Lists the input pixels under a block of output pixels row by row, from entry `first` of the list on. A pixel under several windows is listed once.
+ * The block of output pixels begins in column x and row run->current.row. Returns the number of pixels that were listed, or 0 if the list or the
+ * padding pixel is too small. */
 TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t columns, uint32_t rows, pixel_list *list, uint32_t first) {
   const tmo_op *const op = k->op;
   const uint32_t wide = (columns - 1) * op->stride_w + op->kernel_w, all = ((rows - 1) * op->stride_h + op->kernel_h) * wide, pixel = k->in_channels;
@@ -79,7 +79,8 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
   return all;
 }
 
-/* Returns the number of pixels from pixel p on that are below each other in one column. The iterations of a stripe go down each column. */
+/* Returns how many output pixels, from number p on, are below each other in one column. The iterations of a stripe go down each column before the
+ * next column. */
 static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
   uint32_t n = 1;
@@ -87,7 +88,6 @@ static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   return n;
 }
 
-/* Finds the addresses of the output pixels. */
 TMO_OWN_FRAME static void find_outputs(const tmo_run_state *run, const tmo_tensor *out, pixels_at_once *a) {
   for (uint32_t p = 0, n; p < a->n; p += n) {
     const tmo_iteration *const at = &a->iterations[p];
@@ -99,7 +99,7 @@ TMO_OWN_FRAME static void find_outputs(const tmo_run_state *run, const tmo_tenso
   }
 }
 
-/* Lists the pixels under the window of each output pixel. windows: gets a pointer to each window's first pixel in the list. Returns false if the list
+/* Lists the input pixels under the window of each output pixel. windows: position in the list of each window's first pixel. Returns false if the list
  * or the padding pixel is too small. */
 TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const uint32_t apart = k->op->stride_h * k->op->kernel_w;
@@ -113,8 +113,8 @@ TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, 
   return true;
 }
 
-/* Lists the rows under windows that are inside an input of whole rows. A row is listed at the first column under the window. Returns false if a window
- * is not inside the input. */
+/* Lists the input rows under windows that are completely inside the input, whose pixels are in whole rows. Each row is listed by the address of its
+ * first pixel under the window. Returns false if a window is not completely inside the input. */
 TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const tmo_op *const op = k->op;
   const int8_t *const base = tmo_base_of(run, in), **rows = list->pixels, **const end = rows + TMO_MAX_TAPS;
@@ -122,7 +122,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   for (uint32_t p = 0, n, high; p < a->n; p += n, rows += high) {
     n = pixels_below(a, p);
     high = (n - 1) * op->stride_h + op->kernel_h;
-    /* the coordinates wrap to large numbers if a window begins in the padding */
+    /* a window that begins in the padding has coordinates that wrap to large numbers */
     const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
     if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
     tmo_list_row_pixels(in, base + x * k->in_channels, y, 1, high, 1, 0, rows);
@@ -131,7 +131,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   return true;
 }
 
-/* Gathers a pixel whose taps have three bytes each. apart: distance of the pixel's words in the tile, in int16. */
+/* Gathers the values of a pixel whose taps have three bytes each. apart: distance in the tile between two words of the pixel, in int16 values. */
 static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t taps, int16_t *to, uint32_t apart) {
   for (const int8_t *const *const end = tap + taps; tap != end; ++tap) {
     const int8_t *const bytes = *tap;
@@ -143,7 +143,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
   }
 }
 
-/* Gathers pixels from lists of their taps. bytes: number of bytes of a tap. */
+/* Gathers the values of n pixels from the addresses of their taps. bytes: number of bytes of a tap. */
 TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {
@@ -166,7 +166,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Computes at least two pixels, which were gathered. */
+/* Computes n pixels whose values were gathered. n must be at least 2. */
 static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) {
   const int8_t *const first = outs[0];
   bool even = outs[1] > first;
@@ -178,7 +178,8 @@ static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) 
   }
 }
 
-/* Gathers pixels whose rows or taps are multiples of four bytes. Returns false if the caller has to gather the pixels with another function. */
+/* Gathers the values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must gather
+ * them. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -200,13 +201,13 @@ static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor
   multiply_into(k, a->n, a->outs);
 }
 
-/* Lists the nine taps of each pixel. */
+/* Lists the addresses of the nine taps of each output pixel. */
 TMO_OWN_FRAME static void list_runs(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, tmo_dsp_run *runs) {
   const int8_t *const *windows[TMO_PACKED_PIXELS];
   pixel_list list;
   list.zero = (int8_t *)k->scratch;
   list.room = k->in_channels;
-  (void)list_windows(run, k, in, a, &list, windows); /* four windows of nine taps fit into the list */
+  (void)list_windows(run, k, in, a, &list, windows); /* the list has room for four windows of nine taps */
   for (uint32_t p = 0; p < a->n; ++p, ++runs) {
     runs->out = a->outs[p];
     runs->pixels = 1;
@@ -221,14 +222,14 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* Lists the pixels of n columns of a row, from x on. is_plain() must hold for the tensor. */
+/* Lists the addresses of n pixels of a row, from column x on. is_plain() must hold for the tensor. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Gathers two to four pixels of a pointwise convolution. Returns false for any other convolution. */
+/* Gathers the values of two to four pixels of a convolution with a 1x1 kernel. Returns false for any other convolution. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   int8_t *pixels[TMO_PACKED_PIXELS];
@@ -238,7 +239,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Gathers two to four pixels, tap by tap. Returns false if the caller has to gather the pixels with another function. */
+/* Gathers the values of two to four pixels, tap by tap. Returns false if another function must gather them. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -262,7 +263,7 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   return true;
 }
 
-/* Gathers n >= 2 pixels of a packed convolution from whole input rows. */
+/* Gathers the values of n pixels of a packed convolution from whole input rows. n must be at least 2. */
 TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -293,14 +294,15 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
   return true;
 }
 
-/* Computes n >= 3 pixels of a packed depthwise convolution with 3x3 taps and stride 1. Returns false if this function cannot compute the pixels. */
+/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. Returns false if another function must
+ * compute them. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
   pixel_list grid;
   grid.zero = (int8_t *)k->scratch;
   grid.room = channels;
   if (list_block(run, k, in, x, TMO_PACKED_PIXELS, 1, &grid, 0) == 0) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 does not exist, so its output is overwritten by pixel 2 */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 does not exist, so pixel 2 overwrites its output */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
@@ -308,7 +310,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function cannot compute the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute them. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
@@ -335,14 +337,14 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function cannot compute the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute them. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Adds n pixels of two operands. If the pixels are adjacent in both inputs and the output, one call adds them all. */
+/* Adds n pixels of two operands. If the pixels are adjacent in both operands and in the output, one call adds them all. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const uint32_t channels = k->out_channels;

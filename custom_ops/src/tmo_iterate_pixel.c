@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes iterations of a single pixel. To save time, the code sets only the fields that the kernels read. The general code for addresses
- * in tmo_iterate.c would take as long as the computation. */
+/* This file runs iterations that compute one pixel. To save time, its functions set only those arguments that a kernel reads. The general code for
+ * addresses in tmo_iterate.c would take as long as the computation of the pixel. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
 
 #include "tmo/pixel.h"
 
-/* Returns the address of pixel (x, y) of a tensor. is_plain() must hold for the tensor. */
+/* Returns the address of the pixel of a tensor in row y and column x. is_plain() must hold for the tensor. */
 static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
@@ -16,7 +16,7 @@ static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) { return find_pixel(run, t, y, x); }
 
 #if TMO_RUNS_MVE
-/* Copies the pixels of a window to the scratch of the multiplication. */
+/* Copies the pixels under a window to the scratch memory. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
@@ -113,7 +113,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 }
 
 #if TMO_FAST_PIXELS
-/* Whether the kernel of an operator that is not packed can read whole input rows as well as single pixels. */
+/* Returns whether the kernel of an unpacked operator can read whole input rows instead of single pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
   if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_makes_fours(k);
@@ -129,12 +129,12 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-/* Calls the kernel of an operator that is not packed for one pixel. */
+/* Calls the kernel of an unpacked operator for one pixel. */
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* the code sets only the fields that the kernels below read */
+  tmo_kernel k; /* only the fields that these kernels read are set */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;
@@ -183,21 +183,21 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
 }
 
 #if TMO_CORE_DSP
-/* Whether convolve_one() may support an operator: a pointwise convolution that is not packed, and does not add up channel groups. */
+/* Returns whether an operator is an unpacked convolution with a 1x1 kernel that does not add up channel groups. */
 static TMO_ALWAYS_INLINE bool is_pointwise(const tmo_op *op) {
   return op->kernel_h == 1 && op->kernel_w == 1 && tmo_is_kind(op, TMO_OP_CONV) && op->packing == TMO_PACKING_NONE && op->access == 0 &&
          !tmo_iterative(op) && !tmo_sums_channel_groups(op);
 }
 
-/* Returns the address of the output pixel of run->current, including the offset of the channel group. */
+/* Returns the address of the output pixel of run->current. The address includes the offset of the channel group. */
 static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *out) {
   const tmo_iteration *const at = &run->current;
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, out, tmo_pixel_bytes(op, out, true), at->stripe, at->row);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_pixel_offset(&pixels, at->tile) + tmo_channel_group_offset(op, out, true, at->channel_group));
 }
 
-/* Computes the channels of run->current for a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the
- * convolution has padding, or needs another kernel. */
+/* Computes one pixel of a convolution with a 1x1 kernel, faster than call_plain_kernel(). Returns false if the convolution has padding, or needs
+ * another kernel. */
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
@@ -226,8 +226,7 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
   return convolve_point(run, op, in, out, true) ? TMO_OK : tmo_iterate_any(run, op);
 }
 
-/* Computes a pixel of a depthwise convolution whose input is in column windows, faster than call_plain_kernel() if
- * possible. */
+/* Computes one pixel of a depthwise convolution whose input is in column windows, if possible faster than call_plain_kernel(). */
 TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
@@ -254,12 +253,12 @@ TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, 
 }
 #endif
 
-/* Whether a tensor's pixels are in the arena or in a complete buffer of the caller. */
+/* Returns whether all pixels of a tensor are in the arena, or in a buffer of the caller. */
 static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
-/* Adds the pixels of two operands, where an operand with one row, column or channel is repeated. */
+/* Adds one pixel of each of two operands. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
@@ -280,22 +279,22 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   return TMO_OK;
 }
 
-/* Whether add_pixels() supports an operator. */
+/* Returns whether add_pixels() can run the operator. */
 static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op *op) {
   if (op->packing != TMO_PACKING_NONE || op->access != 0 || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   return holds_pixels(run, &tensors[op->input[0]]) && holds_pixels(run, &tensors[op->input[1]]) && holds_pixels(run, &tensors[op->output]);
 }
 
-/* Whether call_plain_kernel() supports an operator. */
+/* Returns whether call_plain_kernel() can run the operator. */
 static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
   const bool plain = op->packing == TMO_PACKING_NONE && op->access == 0 && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
   return plain && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || is_pool(op) || tmo_is_kind(op, TMO_OP_LOOKUP));
 }
 #endif
 
-/* Whether a function of this file supports the window of a packed operator. With the DSP extension, tmo_iterate.c computes rows of one pixel whose
- * windows have several columns. */
+/* Returns whether a function of this file supports the window of a packed operator. With the DSP extension, tmo_iterate.c computes rows of one pixel
+ * whose windows have several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
@@ -330,7 +329,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   return TMO_OK;
 }
 
-/* tmo_iterate_pixel() leaves large arrays to the functions that it calls, so that it needs no stack frame itself. */
+/* The functions that tmo_iterate_pixel() calls have the large arrays, so that it needs no stack frame itself. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor runs the loops of each group, one iteration after the other. This file finds the next iteration, and tmo_iterate.c computes it. */
+/* The executor runs the loops of each group of operators, one iteration after the other. The functions of this file find the next iteration, which
+ * tmo_iterate.c computes. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -10,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter that says which part of its output an operator computes next. In row groups the counter is a row number; otherwise it is a
- * tmo_iteration, whose first field is the stripe. */
+/* Returns the counter in the workspace that says which part of its output an operator computes next. In a group without tiles, the counter is a row
+ * number. In a group with tiles, it is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
   const size_t size = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
@@ -44,10 +45,9 @@ static void enter_group(tmo_run_state *run) {
 
 static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART_STREAM) && run->stream != NULL; }
 
-/* Whether some rows of the streamed input have not arrived yet. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Skips loop codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
+/* Reads loop codes that open or close loops. Afterwards, run->at points to a code that runs an operator, or to the end of the group. */
 TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   for (;;) {
     const uint8_t code = *run->at;
@@ -65,8 +65,8 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
-/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if run->at has reached a loop code that
- * runs an operator. Returns TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
+/* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if there is such a code. Returns
+ * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
@@ -80,7 +80,7 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   }
 }
 
-/* Whether the current iteration of an operator needs rows of the streamed input that have not arrived. */
+/* Returns whether the operator's next iteration needs rows of the streamed input that have not arrived. */
 TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_source(run->program, &tmo_tensors(run->program)[op->input[k]]);
@@ -89,7 +89,7 @@ TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op)
   return false;
 }
 
-/* Copies the newest rows into the rolling buffer before the caller overwrites them. */
+/* Copies the rows of the last push into the rolling buffer, before the caller overwrites them. */
 static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->pushed;
@@ -98,7 +98,7 @@ static void keep_rows(const tmo_run_state *run) {
   }
 }
 
-/* Whether an external input has all bytes that the program reads. */
+/* Returns whether an external input has all bytes that the program reads. */
 static bool sources_hold(const void *program, void *const *io) {
   const tmo_header *h = tmo_header_of(program);
   for (uint32_t i = 0; tmo_input_of(program) == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
@@ -108,7 +108,7 @@ static bool sources_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rolling buffers after a reset. When a run has ended, the function advances each rolling buffer, so that the rows that the run wrote
+/* After a reset, fills all rolling buffers of the state. At the end of a run, advances each rolling buffer, so that the rows that the run wrote
  * become the newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 static tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
@@ -132,7 +132,7 @@ static tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) 
   return status;
 }
 
-/* Sends or receives row run->current of a tensor. */
+/* Sends or receives row run->current.row of a tensor. */
 TMO_OWN_FRAME static tmo_status exchange_row(const tmo_run_state *run, const tmo_op *op) {
   tmo_messenger *const link = (tmo_messenger *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
@@ -154,11 +154,11 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = 0;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
-  while (run->stream->base != 1) ++run->stream; /* tmo_check() has ensured that a streamed tensor exists */
+  while (run->stream->base != 1) ++run->stream; /* tmo_check() has ensured that the program has a streamed input */
   run->rows = run->stream->pushed;
 }
 
-/* Returns the status of a run that has no iterations left. The caller may still have to push rows of a streamed input that no operator reads. */
+/* Returns the status of a run without remaining iterations. The caller may still have to push rows of a streamed input that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -170,14 +170,14 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* An operator, and the counter that says which part of its output comes next. */
+/* An operator, with its counter in the workspace. */
 typedef struct {
   tmo_nest nest;
   uint16_t *next;
 } stage;
 
-/* Sets run->current to the operator's next iteration, after skipping `skipped` stripes. Returns false if the iteration is invalid, since a damaged
- * program can overwrite counters in the workspace. */
+/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if the counter in the
+ * workspace is invalid, because operators of a damaged program may overwrite it. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     run->current = *(const tmo_iteration *)(const void *)s->next;
@@ -193,7 +193,7 @@ static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const stage *s,
   return row < s->nest.stripes;
 }
 
-/* Moves the operator's counter past the skipped stripes and past the current iteration. */
+/* Moves the operator's counter beyond the skipped stripes and the current iteration. */
 static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     tmo_iteration *const next = (tmo_iteration *)(void *)s->next;
@@ -204,11 +204,11 @@ static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const st
   }
 }
 
-/* A decoded loop code that runs an operator. */
+/* A loop code that runs an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* number of the operator, counted from the group's first operator */
-  uint16_t skipped; /* number of stripes skipped before the iteration */
+  uint16_t op; /* number of the operator in its group, counted from 0 */
+  uint16_t skipped; /* number of stripes that the operator skips before the iteration */
 } iteration_code;
 
 static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
@@ -224,9 +224,9 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
   return code;
 }
 
-#ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
-/* Runs up to `most` iterations of a loop that contains only one operator of a tiled group. The tiles are adjacent. Returns the number of completed
- * iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after TMO_ERROR_INDEX. */
+#ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
+/* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
+ * Returns the number of iterations that were run, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -247,7 +247,7 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
   return n;
 }
 
-/* Moves run->current and a counter to the next iteration of an operator. Returns false if the operator's counter is damaged. */
+/* Moves run->current and the operator's counter to the next iteration. Returns false if the counter is invalid. */
 static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
   if (is_tiled) {
     tmo_iteration *const next = (tmo_iteration *)(void *)counters + number;
@@ -263,9 +263,9 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-/* Runs up to `most` next iterations of an operator whose iterations compute rows. The codes of the iterations must be adjacent or be the whole body
- * of a loop. Returns the number of completed iterations, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. run->at
- * stays at the last code. */
+/* Runs up to `most` iterations of an operator whose iterations compute rows. The loop codes of these iterations must be adjacent, or the only code of
+ * a loop. Returns the number of iterations that were run, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX.
+ * Afterwards, run->at points to the last of the codes. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   const uint8_t *const at = run->at;
   const bool in_loop = at[1] != *at;
@@ -291,9 +291,9 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 }
 
 #if TMO_RUNS_DSP
-/* Runs up to `most` next iterations of a packed operator in a tiled group. The codes of the iterations must be adjacent or be the whole body of a
- * loop. Returns the number of completed iterations. Returns 0 if only a single iteration is possible, or UINT32_MAX if a counter is damaged. run->at
- * stays at the last code. */
+/* Runs up to `most` iterations of a packed operator in a group with tiles. The loop codes of these iterations must be adjacent, or the only code of a
+ * loop. Returns the number of iterations that were run. Returns 0 if only one iteration can be run at once, and UINT32_MAX if a counter is invalid.
+ * Afterwards, run->at points to the last of the codes. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
@@ -330,8 +330,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 #endif
 
 #if TMO_RUNS_DSP
-/* Runs the iterations of the next two loop codes in one call if both are of the same packed operator. Returns false if a counter is damaged.
- * run->at stays at the last code. */
+/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. Returns false if a counter is invalid.
+ * Afterwards, run->at points to the second code. */
 static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
   const uint32_t number = *run->at++;
   if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;
@@ -340,10 +340,10 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Whether iterate_group() runs all operators of this build, and not only those whose loop codes are less than TMO_LOOP_NEAR. */
+/* 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
 #define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
 
-/* Returns the number of the operator that the loop code at run->at runs. Moves run->at to the last byte of the code. */
+/* Returns the number of the operator that the loop code at run->at runs. Moves run->at to the last byte of the loop code. */
 static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   const uint8_t code = *run->at;
   if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
@@ -352,8 +352,8 @@ static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   return number;
 }
 
-/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is false, the function stops after the first iteration at an operator
- * whose loop code is TMO_LOOP_NEAR or greater. The program must exchange no messages and get no rows during a run. */
+/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function stops after the first iteration before an operator
+ * whose loop code is TMO_LOOP_NEAR or greater. The program must neither exchange messages nor read a streamed input. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -363,7 +363,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   uint8_t *const counters = run->workspace + group->counters;
   tmo_status status = TMO_OK;
   if (most > run->iterations) most = run->iterations;
-  const uint32_t after = run->iterations - most; /* number of iterations that are left if none stops early */
+  const uint32_t after = run->iterations - most; /* number of iterations that remain if the function does not stop early */
   run->current.channel_group = run->current.tile = 0;
   do {
     const uint32_t number = operator_number(run);
@@ -405,7 +405,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations in the loops' order. To save time, the function may run fewer than `most` iterations. */
+/* Runs at least one and at most `most` iterations, in the order of the loops. The function may return earlier, because checking for more work at once
+ * would take time. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
@@ -442,7 +443,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
-#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file up to here and replaces the rest */
+#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file up to here */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
@@ -453,8 +454,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues a run that has `iterations` iterations left. The counters in the workspace say which part of its output each operator computes next.
- * The loops say which operators run next. Returns false if the program has fewer iterations. */
+/* Continues a run that has `iterations` iterations left. The counters in the workspace say which part of its output each operator computes next. The
+ * loops of the program say which operator runs next. Returns false if the program has fewer iterations. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;
@@ -463,7 +464,7 @@ static bool resume(tmo_run_state *run, uint32_t iterations) {
   return true;
 }
 
-/* Continues a run whose rows are pushed or come from other devices. */
+/* Continues a run whose rows are pushed, or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;
@@ -490,7 +491,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   const uint32_t all = run.iterations;
   if (at->rows > 0 && !resume(&run, at->iterations)) return TMO_ERROR_ITERATIONS;
   for (; n_pauses > 0 && *pauses <= all - run.iterations; --n_pauses) ++pauses;
-  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations that are left at the pause */
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations that remain at the next pause */
   while (status == TMO_MORE && run.iterations > left) status = step(&run, run.iterations - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;

@@ -25,7 +25,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Whether one call computes the whole sum of an output, as the vector kernels require. */
+/* Returns whether one call computes the whole sum of an output, as the vector kernels require. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
 /* Computes n output pixels whose windows are `step` bytes apart. */
