@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
 Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Reading and writing bytes, fetching
-weights again, and starting each pixel and each iteration also take instructions. The file costs.json has these costs
-for each kernel, fitted to counted instructions (benchmarks/costs.py).
+weights again, and starting each pixel and each iteration also take instructions. The file costs.json has the
+instructions per unit of work for each kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -33,7 +33,7 @@ class Work:
     read: float = 0
     """Bytes of input under the operator's windows. A byte under several windows counts once for each of them."""
     written: float = 0
-    """Bytes of the output or, if the operator adds its inputs to sums, number of updates of the sums."""
+    """Number of bytes of output. An operator that adds its inputs to sums counts the updates of sums instead."""
     pixels: float = 0
     """Number of output pixels or, if the operator adds its inputs to sums, of input pixels."""
     taps: float = 0
@@ -42,9 +42,7 @@ class Work:
     calls: float = 0
     """Number of kernel calls. Consecutive iterations along a row of tiles, or from row to row, share a call."""
     rows: float = 0
-    """Number of times that kernels look up the address of a row. Kernels look up input rows or, if the operator adds to
-    sums, output rows.
-    """
+    """Number of looked-up row addresses: of input rows or, for operators that add to sums, of output rows."""
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
@@ -58,7 +56,7 @@ class Work:
     singles: float = 0
     """Number of values that a kernel processes or copies singly."""
     runs: float = 0
-    """Number of contiguous byte ranges that a kernel reads for windows, channels or COPY, plus number of tap lists."""
+    """Number of contiguous byte ranges that a kernel reads, plus the number of lists of taps that the kernel makes."""
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
@@ -167,7 +165,7 @@ def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for the user's own kernels. An own kernel works pixel by pixel and costs as much as SOFTMAX."""
+    """Return costs for the user's kernels, which are assumed to cost as much per pixel as SOFTMAX."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 

@@ -52,7 +52,7 @@ class Firmware:
     """Whether TFLM's interpreter runs the model, and not a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the bytes of flash on a core. For an unmeasured core, the figures of the core OTHERS are used."""
+        """Return the bytes of flash on a core. OTHERS names the core whose figures stand for unmeasured cores."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:

@@ -244,7 +244,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds. Return None if `cycles` is None."""
+        """Convert the lower and upper bound of cycles, if they are known, to milliseconds."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -319,7 +319,7 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The change is None if neither times nor instructions are known. Each bound is compared with the same bound of
+        The result is None if neither times nor instructions are known. Each bound is compared with the same bound of
         the other model, because the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten

@@ -81,7 +81,7 @@ class DevicesReport:
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that run on one device alone, which is the first device unless `stages` names another."""
+    """Operators that run on one device alone: on the device that `stages` names, otherwise on the first device."""
     split_weights: tuple[int, ...]
     """For each device, bytes of its part of the weights that are divided by output or input channels."""
     original_split_weights: int

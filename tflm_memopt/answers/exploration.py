@@ -21,7 +21,7 @@ class PointReport:
     arena: Arena
     groups: int
     tiled: int
-    """Number of groups that make tiles. All other groups make whole rows."""
+    """Number of groups of operators that compute tiles instead of whole rows."""
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int

@@ -121,7 +121,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Bytes that model, library and new kernels add to flash. The number is negative if flash is saved."""
+    """Bytes that model, library and new kernels add to flash, or a negative number if flash is saved."""
     model: int
     """Growth of the .tflite file, in bytes."""
     library: int

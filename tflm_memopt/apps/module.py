@@ -40,7 +40,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' C modules in one arena. The heads come first and share bytes. All states follow the heads."""
+    """Place the models' C modules in one arena, which has shared bytes for activations and then the models' states."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():

@@ -16,8 +16,8 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """Return the application with a model NAME_1, NAME_2, ... for each part of a model NAME that is cut. All parts may
-    run at the same time.
+    """Return the application with a model NAME_1, NAME_2, ... for each part of a model NAME that is cut. All parts of a
+    model may run at the same time.
 
     Raises UsageError for impossible cuts, and for names that other models have.
     """

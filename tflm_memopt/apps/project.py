@@ -21,7 +21,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    subjects: each model's data for the program. models: files of the models. boards: boards on which all models fit.
+    subjects: data in the program for each model. models: files of the models. boards: boards on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}

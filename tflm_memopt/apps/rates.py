@@ -15,8 +15,8 @@ from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
 """Assumed range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two
-instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time limits are checked with 3
-cycles.
+instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time limits are checked with
+three cycles per instruction.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"

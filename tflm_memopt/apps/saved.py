@@ -35,7 +35,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name. Raises UsageError for equal names, or kinds of a single model."""
+    """Return each file's content by name. Raises UsageError for equal names, or for kinds of file of a single model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"

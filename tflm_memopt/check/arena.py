@@ -1,4 +1,4 @@
-"""Models the arena for the checker. The tag of each byte names the tensor and the byte that were last written there."""
+"""Simulates the arena for the checker. Each byte's tag names the tensor and the byte last written to it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -72,7 +72,9 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before the reads."""
+        """Replay an iteration that writes its output before it reads, but writes only the byte at `last` after its
+        reads.
+        """
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held

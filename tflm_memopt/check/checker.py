@@ -43,11 +43,11 @@ class Others(NamedTuple):
     """Bytes of a shared arena that other models write while the checked model does not run."""
 
     foreign: NDArray[np.bool_]
-    """Mask by address of the bytes that other models write between two inferences of the checked model."""
+    """For each address, whether other models write the byte between two inferences of the checked model."""
     retained: Collection[TensorId] = ()
     """Outputs of the checked model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None
-    """Mask by address of the bytes that other models write while the checked model pauses."""
+    """For each address, whether other models write the byte while the checked model pauses."""
 
 
 class _Pauses:

@@ -30,7 +30,7 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 class LiveRanges(NamedTuple):
-    """Bytes [at, end) that are live from their write to their last read. marks: their tags minus their addresses."""
+    """Byte ranges [at, end), each live from its write to its last read. marks: tag of each byte minus its address."""
 
     at: Ints
     end: Ints
@@ -63,7 +63,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two live ranges overlap, apart from ranges that were written before the group."""
+    """Return whether no two live ranges overlap. Ranges that were written before the group may overlap."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -84,7 +84,7 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """For each byte, write the tag of its last write into the arena.
 
-    `cut`: live ranges of tensors from pieces(). `private`: live ranges of other buffers, each at one address.
+    `cut`: live ranges of tensors, made by pieces(). `private`: live ranges of other buffers, each at one address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

@@ -24,7 +24,7 @@ class Origin(NamedTuple):
     """The source of each of several output elements: an input and coordinates in this input."""
 
     operand: Ints
-    """Position of the source among the operator's inputs, or PADDING for the padding value."""
+    """Number of the operator's input from which the element is copied, or PADDING for the padding value."""
     point: Point
     """Coordinates of the elements in the source, which have no meaning for padding."""
 

@@ -25,7 +25,8 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that an output pixel needs. If it needs no pixel, `last` is below `first`."""
+    """First and last input pixel that an output pixel needs. An output pixel that needs none has `last` below `first`.
+    """
 
 
 Axis = tuple[Ints, Ints]
@@ -108,7 +109,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, beginning with output i × stride − padding."""
+    """Find what TRANSPOSE_CONV reads. Input i adds to the `kernel` outputs from number i × stride − padding on."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -146,7 +147,7 @@ def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what element-wise operators read: the same pixel of each input, or the broadcast one of a smaller input."""
+    """Find what element-wise operators read: each input's pixel at the output's position, or its broadcast pixel."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:

@@ -191,7 +191,7 @@ class _Pixels:
 
     def write(self, step: StageNest, executed: Executed) -> None:
         numbers, moments = executed.numbers, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # The last iteration of an operator that adds to sums makes all pixels.
+        if step.stage.iterative:  # Operators that add to sums write all output pixels in the last iteration.
             last = np.flatnonzero(numbers == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             numbers, moments = numbers[last], moments[last]
@@ -252,7 +252,7 @@ class _Pixels:
 
 
 def in_order(step: StageNest, output: Place, k: int, place: Place, numbers: Ints) -> bool:
-    """Return whether each byte of input k is read before it is overwritten, if pixels are made from first to last."""
+    """Return whether computing pixels from first to last reads each byte of input k before the byte is overwritten."""
     window, stripe = step.windows[k].of(numbers), step.stripe[numbers]
     made, read = step.x1[numbers] - step.x0[numbers], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

@@ -25,7 +25,7 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. Their constant operands are joined into one operand of a RowOp."""
+"""Operators that copy all their operands, and whose constant operands are joined into one operand of a RowOp."""
 CHUNK = 1 << 18
 """Number of output bytes of a data movement that are compared at once."""
 
@@ -94,7 +94,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return for each run of bytes its first row, its columns and its end row. Several rows have all columns."""
+    """Return for each run of bytes its first row, columns and end row. A run over several rows has all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -103,7 +103,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""For the bytes of a block, which begins at an output byte, the input and the byte from which each is copied."""
+"""First byte of a block of output bytes and, for each byte of the block, the input and its byte that is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:

@@ -22,7 +22,7 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of the only output row, which still has the bytes that earlier iterations wrote."""
+        """Replay an iteration that changes some bytes of an output of one row and keeps all other bytes."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)

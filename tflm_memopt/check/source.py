@@ -22,7 +22,7 @@ class SourceReplay:
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """foreign: mask by address of the bytes that other models write while the model waits for rows."""
+        """foreign: for each address, whether other models write the byte while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
         self.streamed = source if source and source.pushed else None
         self.pushed = 0
@@ -44,7 +44,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Replay the caller's writes of rows that no operator has waited for, since they precede the next group."""
+        """Replay the caller's writes of rows that no operator of the group waited for, before the next group begins."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)

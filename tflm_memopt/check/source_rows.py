@@ -30,7 +30,7 @@ class SourceRows:
         demand(not replay.passed and self.pushed == at_once)
         positions, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(positions)
-        times = np.maximum.accumulate(-(-rows[order] // at_once))  # counts the first arrival, too
+        times = np.maximum.accumulate(-(-rows[order] // at_once))
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)

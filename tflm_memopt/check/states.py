@@ -3,7 +3,7 @@
 Every inference accesses a rolling buffer in the same order. From one inference to the next, only the position of the
 oldest row changes. Each rolling buffer is replayed on its own, since no buffer affects another one. The replay starts
 after a reset and lasts until the buffer was filled twice, so that the oldest row is at every position twice. All later
-accesses repeat accesses of the replay.
+inferences repeat accesses that the replay has already checked.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -134,8 +134,8 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that have left the input.
 
     Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. If
-    all sums and all rows of the buffer start at 0, each sum always equals the sum of the rows in the buffer. The replay
-    of the buffer proves that the oldest rows are subtracted.
+    the sums and the buffer start at 0, each sum therefore equals the sum of the rows in the buffer at all times. The
+    replay of the buffer proves that the oldest rows are subtracted.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

@@ -94,7 +94,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[MessageRow]], least: int, most: int) -> int:
-    """Return the smallest link capacity without deadlock. A larger capacity never causes a deadlock."""
+    """Return the smallest link capacity without deadlock by bisection, since more capacity never causes a deadlock."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:

@@ -37,7 +37,7 @@ def first_row(access: Access, y: Ints, height: int) -> Ints:
 
 
 def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
-    """For each move of iteration y of a COPY, yield operand, row, and the bytes from the first to the last run."""
+    """For each move of iteration y of a COPY, yield operand, row, and the range around all bytes of the move."""
     for move in op.moves.moves if op.moves else ():
         access, height = op.access[move.operand], op.operands[move.operand].h
         row = int(first_row(access, np.array([y]), height)[0]) + move.tap

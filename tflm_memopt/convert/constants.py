@@ -90,7 +90,7 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """Yield graphs in which all or the first operators of a sliding window keep rows, and then the model's graph."""
+    """Yield graphs in which fewer and fewer operators of a sliding input keep rows, and then the model's own graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # The rewritten model may belong to another original.
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]

@@ -163,7 +163,7 @@ class Conversion:
         return self.lowered(self.planned(plan))
 
     def planned(self, plan: Plan) -> Planned:
-        """Return a plan with the operators that it runs. Raises UsageError for variables on two cores."""
+        """Return a plan and the operators that the plan runs. Raises UsageError for variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):

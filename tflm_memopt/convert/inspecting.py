@@ -48,8 +48,8 @@ def inspection(
 ) -> Inspection:
     """Describe a model without making a plan.
 
-    `nbytes`: size of the model's file. `whose`: library of the kernels. `int8_interface`: whether the rewritten model
-    has an int8 interface.
+    `nbytes`: size of the model's file. `whose`: library whose kernels run the original model. `int8_interface`: whether
+    the rewritten model has an int8 interface.
     """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)

@@ -136,9 +136,9 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans with several tile widths, and between neighbours also plans that compute more pixels at once.
+    """Return plans with several tile widths, and plans between them that compute more pixels at once.
 
-    If the prices of two neighbouring plans differ much, narrower tiles are tried, too.
+    If two plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too.
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
@@ -163,7 +163,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans that compute more pixels at once. rooms: numbers of bytes by which a plan may exceed `start`."""
+    """Add plans with more pixels at once. `rooms`: numbers of additional bytes, compared with `start`."""
 
     def cost(done: Sequence[Work]) -> float:
         return price(replace(start, work=tuple(done), instructions=table.instructions(done)))

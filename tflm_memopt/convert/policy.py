@@ -55,7 +55,9 @@ class Decision:
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
-    """Choose the plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if limits cannot be checked."""
+    """Choose the user's plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if limits cannot be
+    checked.
+    """
     try:
         return _decide(asked, start, original, planning)
     except TooLarge as no:
@@ -111,7 +113,7 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the user's plan and, if it is slower than the original, a faster one. original: the original's arena."""
+    """Return the user's plan, and a faster plan if it is slower than the original model with its arena `original`."""
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):
@@ -291,9 +293,9 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     """Return the RAM that a rewrite saves and the flash that it adds.
 
     A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
-    kernels). The firmware may keep kernels of TFLM for other models. So unneeded kernels count as saved only if the
-    rewrite saves at least the fraction LITTLE of the arena. `arenas`: bytes of the arena before and after. `core`: core
-    for which the library's code is counted.
+    kernels). The firmware may keep kernels of TFLM for other models. Kernels that the model no longer needs therefore
+    count as saved only if the rewrite saves at least the fraction LITTLE of the arena. `arenas`: bytes of the arena
+    before and after. `core`: core for which the library's code is counted.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

@@ -29,7 +29,7 @@ def files(
     """Return the content of each file by name. The files of the model come first and the page of the report last.
 
     `labels`: names of the first output's values. `inputs`: arrays for the stored inference. `original`: path of the
-    original model, which the page names. `folder`: path of the written files, which the page names.
+    original model, which the page names. `folder`: folder of the written files, as the report page names it.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

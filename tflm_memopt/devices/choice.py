@@ -54,7 +54,7 @@ def choose(network: Network, devices: int, memory: DeviceMemory | None, planning
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return converted splits into parts of layers and into whole layers. Raises UsageError if no split is possible."""
+    """Return conversions that divide layers and that keep layers whole. Raises UsageError if no split is possible."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -75,7 +75,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Convert splits with more (step 1) or fewer (step -1) leading layers divided by rows, while costs fall."""
+    """Yield conversions with one more leading layer divided by rows (step 1), or one less (-1), while costs fall."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -93,12 +93,11 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the converted network. All devices divide layers by rows before operator `switch`, and by channels from
-    there on.
+    """Return the converted network. All devices divide the layers before operator `switch` by rows, and all later
+    layers by channels.
 
-    switch: position of the first operator that is divided by channels, by default the estimated best position. front:
-    ROWS, or OVERLAP to exchange no rows. Layers use partial sums if partial sums save sent bytes and the user allows
-    them.
+    `switch`: position in graph.ops, by default the estimated best one. `front`: ROWS, or OVERLAP to exchange no rows.
+    Layers use partial sums if partial sums save sent bytes and the user allows them.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

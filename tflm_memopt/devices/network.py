@@ -80,7 +80,7 @@ def checked_count(devices: int, asked: Request) -> int:
 
 @contextmanager
 def where_possible() -> Iterator[None]:
-    """Suppress the error if a split is impossible: a device cannot send a tensor, run an operator, or keep a limit."""
+    """Suppress the errors of a split in which a device cannot send a tensor, run an operator, or keep a limit."""
     try:
         yield
     except (UsageError, DoesNotFit) as error:
@@ -101,8 +101,8 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model with a name. The Boolean argument states whether to apply the limit of
-    instructions. The returned plan is None if the model is not rewritten.
+    """Function that converts a model. Its arguments are the model, a name, and whether the limit of instructions
+    applies. The returned plan is None if the model is not rewritten.
     """
     link: LinkSpeed | None = None
     """Speed of the link between two devices, or None if times are not estimated."""
@@ -244,7 +244,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time of an inference on all devices together. computing: results of computed() for each device."""
+    """Return the time of an inference on all devices together. computing: for each device, the result of computed()."""
     exchanges = [
         [
             Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
@@ -259,7 +259,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate how many operators should be divided by rows. Raises UsageError if none can be divided."""
+    """Estimate how many operators should be divided by rows. Raises UsageError if no operator can be divided."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -338,7 +338,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the costs before the first exchanged row, between two rows, and after the last. cost: by operator."""
+    """Return the costs before the first exchanged row, between rows, and after the last row. cost: of each operator."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

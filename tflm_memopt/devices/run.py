@@ -69,7 +69,7 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
     process = subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Only the caller gets Ctrl-C.
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C reaches only the calling process.
     )  # fmt: skip
     try:
         yield process

@@ -189,9 +189,9 @@ class _Sharder(Tiles):
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """The rows of a tensor that a device has computed, by tensor and device. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Parts of tensors. The key has the whole tensor, the axis, the first element, the end, and the device."""
+    """Parts of tensors, by whole tensor, axis, first element, end, and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that hold only the first rows of another tensor. The key has the other tensor and the number of rows."""
+    """Tensors that hold only the first rows of another tensor, by that tensor and the number of rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors on receiving devices, by the sent tensor and the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
@@ -381,7 +381,7 @@ class _Sharder(Tiles):
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op
-        # Nothing is sent if one device holds and reads all pieces.
+        # A tensor is not sent if one device holds and reads all its pieces.
         if len(readers | {p.device for p in self.pieces[t]}) == 1:
             return op
         split = [other for other in self.graph.consumers(t) if self.shardings[other.index] is not DeviceSharding.WHOLE]
@@ -462,7 +462,7 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return the receiver's copy of a tensor of the sender. The tensor is sent at most once."""
+        """Return the receiver's copy of a tensor of the sender. Each tensor is sent at most once to each receiver."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

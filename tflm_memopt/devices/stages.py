@@ -28,14 +28,14 @@ TRIED = 10
 KEPT = 6
 """Number of the best partial solutions that the search keeps for each operator at which a next device may begin."""
 FAIR_PART = 1.5
-"""The weights count as evenly divided if no device has more than this multiple of the mean weights of a device."""
+"""Weights count as evenly divided if each device has at most the mean weights of a device times this factor."""
 
 
 class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over that of a single device: 0: none, 1: up to LINK_STATE bytes, 2: more."""
+    """By how much the largest arena exceeds one device's arena: 0 means no excess, 1 up to LINK_STATE bytes, 2 more."""
     weights: float
     """Largest flash of a device, divided by the flash of each device after an even split, but at least FAIR_PART."""
     ram: int
@@ -79,7 +79,7 @@ def budget(network: Network, normal: int) -> int:
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Plan the network on two devices for several cut positions. Yield each position in graph.ops, and the result."""
+    """Yield several positions of graph.ops at which to cut the network, each with the plans for two devices."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
@@ -93,9 +93,9 @@ def arranged(
 ) -> Iterator[OptimizedDevices]:
     """Yield converted divisions into stages, while an untried division is estimated to cost less than the best.
 
-    The arena of a planned stage replaces its estimate. Until a division needs less RAM than a single device, every
-    second division tried has the smallest estimated arena and no layers divided by channels. best: the lowest cost so
-    far.
+    After a stage is planned, its exact arena replaces the estimate. At first, every second attempt takes the smallest
+    estimated arena without layers divided by channels. These attempts end when a division needs less RAM than one
+    device alone. best: the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -141,7 +141,7 @@ class _Arranging:
     sharded: float
     """Weights per device in layers that are divided by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arenas of planned stages except the first stage. The key has the cuts at which the stage begins and ends."""
+    """Arena of each planned stage other than the first, by the cuts at which the stage begins and ends."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
         """Yield the best solutions whose first stage ends at cut `first`. Device 0 also runs the last operators."""
@@ -161,7 +161,9 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the solution with a further stage. weights: its weights, divided by the mean of all devices."""
+        """Return the solution with one more stage. weights: the stage's weights as a multiple of a device's mean
+        weights.
+        """
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)

@@ -26,7 +26,7 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Divide `size` elements among devices, and return the range of each device.
 
-    portions: sizes of the ranges, divided by their mean. By default, all devices get about equally many elements.
+    portions: size of each range as a multiple of the mean size, by default about 1 for each device.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -81,7 +81,7 @@ def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return a range of output rows. Rows are added on both sides until a window reads an input row."""
+    """Extend a range of output rows on both sides until its windows read an input row, and return the range."""
     while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
         first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
     return first, end

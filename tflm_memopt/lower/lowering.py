@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the part of the arena for the operator's own buffers, in which other buffers may lie, too."""
+    """Return the smallest part of the arena that contains all buffers of a custom operator, and maybe other buffers."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]

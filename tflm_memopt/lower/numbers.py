@@ -29,7 +29,7 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of the operators whose products several devices add up."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators that have no constants, or that several devices share."""
+"""Kinds of operators whose constants are not compared: they have none, or several devices share the operator."""
 
 
 class ConstantForm(NamedTuple):
@@ -72,7 +72,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
 
 
 def of_program(op: ProgramOp, program: Program) -> Numbers:
-    """Return the numbers of a program's operator, with its operands in the original order."""
+    """Return the constants of a program's operator, with its operands in the order of the original model."""
     order = [1, 0] if op.swapped else [0, 1]
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers

@@ -55,7 +55,7 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return two numbers for an operator with packed weights: its weight bytes and its int32 scales."""
+    """Return the number of weight bytes and the number of int32 scales of an operator with packed weights."""
     if packing is Packing.DSP_ADD:
         return None, 11
     taps = kernel[0] * kernel[1]
@@ -128,7 +128,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the left shift and the scales m2, c and e of both operands, and the scales m2, c and e of the output."""
+    """Return the left shift, the scales m2, c and e of each operand, and the scales m2, c and e of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
@@ -197,7 +197,7 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts, followed by those of `more` unused channels."""
+    """Return biases, multipliers and shifts for all channels and for `more` additional channels that are unused."""
     scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
     scales[len(scales) - more :, 2] = -1
     return _int32(scales.T)

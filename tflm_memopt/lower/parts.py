@@ -17,7 +17,7 @@ PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4,
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 """Parts that an operator needs only for some of its sizes. Sizes change when two cores share an operator."""
 FEW_PIXELS = 4
-"""A pool, addition or table with at most this many pixels is fast enough without the part PIXELS."""
+"""Poolings, additions and tables of at most this many pixels do without the library's part PIXELS."""
 FEW_MACS = 500
 """A single pixel with at most one part in this number of the program's multiplications needs no assembly."""
 FEW_ROWS = 4

@@ -104,8 +104,8 @@ class ColumnWindowRecord:
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Rows that a tiled group computes in each stripe. After stripe m, all rows before row m times advance plus end
-    exist, clamped to the tensor.
+    """Rows that a tiled group computes in each stripe. After stripe m, the rows before row m times advance plus end
+    exist, limited to the rows of the tensor.
     """
 
     advance: U16
@@ -140,7 +140,7 @@ class ProgramTensor:
     window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """A tensor has stripes if a tiled group writes it or adds up its rows. For other tensors, `nest` is None."""
+    """Stripes of a tensor that a tiled group writes or whose rows it adds up, otherwise None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
     """Number of rows of a streamed input that arrive at once. Older input rows are in the workspace, at `offset`."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
@@ -160,8 +160,8 @@ class ProgramTensor:
 class MoveRecord:
     """Move of a COPY, which copies `count` runs of `bytes` adjacent bytes. Run i goes to byte target plus i times
     target_step of output row y. Run i comes from byte source plus i times source_step plus phase of an input row, where
-    phase is (y + shift) % period, times phase_step. In an iterative operator, y is the input row, the output has one
-    row, and the phase is added to the target instead of the source.
+    phase is (y + shift) % period, times phase_step. If the operator adds up its input, y is the input row, the output
+    has one row, and the phase is added to the target, not to the source.
     """
 
     row: U16
@@ -327,7 +327,7 @@ class ProgramOp:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRollingBuffer:
-    """Rolling buffer of the state, which outlives a run.
+    """Rolling buffer in the state, which is the memory that outlives a run.
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
@@ -395,7 +395,7 @@ def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
-    """Decode the numbers of the iterations whose bits are set, or none if `at` is 0."""
+    """Return the numbers of the iterations whose bits are set at byte `at`, or no numbers if `at` is 0."""
     if not at:
         return ()
     bits = np.frombuffer(data, "u1", header.iterations // 8 + 1, at)

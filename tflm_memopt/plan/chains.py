@@ -19,7 +19,7 @@ def stored(graph: RowGraph) -> RowGraph:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor that consists of exactly these bytes, or None if it has more bytes."""
+        """Return the stored tensor that has exactly the bytes of `tensor`, or None if the stored tensor is larger."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -67,7 +67,7 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return live tensors that the node does not use. The first node also keeps unread model inputs."""
+    """For each node, return live tensors that the node does not use. The first list includes unread model inputs."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):

@@ -97,7 +97,7 @@ class _Group:
         """Addresses of tensors in slow memory, which is numbered as if it followed the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's scratch or counters, which start `behind` bytes later for core 1 than for core 0."""
+        """Return a core's scratch or counters. `behind`: bytes between the addresses for core 0 and for core 1."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 

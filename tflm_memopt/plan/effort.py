@@ -59,9 +59,9 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Return the estimated remaining seconds of a conversion when `found` of its `searches` searches are complete.
+    """Return the estimated remaining seconds of a conversion that has completed `found` of `searches` searches.
 
-    `spent`: seconds so far. `layouts`: maximum seconds of exact layouts per plan.
+    `spent`: seconds so far. `layouts`: maximum seconds per plan to find exact layouts.
 
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
@@ -91,7 +91,7 @@ class Spent:
 
 
 class Budget:
-    """A budget limits counted work. Charging a part of the budget also charges the whole budget."""
+    """Limits the counted work of a search. Work that is charged to a part of a budget is also charged to the whole."""
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()
@@ -109,7 +109,7 @@ class Budget:
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the next search's budget: the fraction FIRST of the rest, or the whole rest for the last search."""
+        """Return the next search's budget: the whole rest for the last search, and otherwise the rest times FIRST."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ class LoopNest:
 
     Stripe m ends before row hi_m = m × advance + end. A stripe also ends at the end of the tensor. If `rows` equals
     `advance`, a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds
-    `advance`, stripe m begins at row hi_m - rows, and rows that two stripes share are made twice ("recompute").
+    `advance`, a stripe begins `rows` rows before its end, and rows that two stripes share are made twice ("recompute").
     """
 
     advance: int = 1
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if every row is made once. The number is 0 or negative."""
+        """First row of stripe 0 if every row is made once, which is 0 or negative."""
         return -(-self.end % self.advance)
 
 

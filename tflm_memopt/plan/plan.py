@@ -51,7 +51,7 @@ class Buffer:
 
     role: Role
     key: int
-    """Number of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), an output (WEIGHTS), or a plan step (other roles)."""
+    """Number of the buffer's tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), output (WEIGHTS), or else plan step."""
     nbytes: int
     first: int = 0
     last: int = 0
@@ -70,12 +70,12 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""Value of PlacedState.tensor for the counter of the inferences until a sliding input is complete."""
+"""PlacedState.tensor has this value if the state counts the inferences until a sliding input is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A rolling buffer that outlives the inference. Row t of all rows so far is in position t mod depth."""
+    """A rolling buffer that outlives the inference. Row t since the first inference is at position t mod depth."""
 
     tensor: int
     offset: int

@@ -77,7 +77,7 @@ class Options:
     two_rows: bool = False
     """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
-    """Whether to prefer few bytes in every group to few groups. Models that pause need few bytes in each group."""
+    """Whether many groups of few bytes are better than few groups, as for models that pause."""
 
 
 class Planner:
@@ -90,7 +90,9 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm`: planner of the same graph whose results are reused. `searching`: search budget of all planners."""
+        """`warm`: planner of the same graph whose results are reused. `searching`: shared search budget of all
+        planners.
+        """
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -187,7 +189,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # Groups get fewer bytes in the next try.
+            room = min(room - (plan.head - limit), worst - 1)  # The next attempt gives each group fewer bytes.
         return None
 
     def _plan_without(
@@ -302,7 +304,7 @@ class Planner:
         head: int,
         budget: Budget,
     ) -> Plan:
-        """Return the plan in which kernels with packed weights compute as many pixels at once as `head` bytes allow."""
+        """Return a plan whose packed kernels compute the most pixels at once that a head of `head` bytes allows."""
         settled = self._settled(plan, drafts, groups)
         for number, (name, group) in groups.items():
             step = plan.steps[number]
@@ -474,7 +476,7 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield each planner's plan with the smallest arena head within `macs`, or a known plan that is as good."""
+    """Yield each planner's plan of smallest arena head with at most `macs` operations, or an equal plan in `known`."""
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
     for i, planner in enumerate(found):
@@ -513,7 +515,7 @@ Change = Callable[[Candidate], Candidate]
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
     """Yield changes of the group that let one kernel compute several pixels at once.
 
-    The operator with the most work comes first. For each operator, the largest number of pixels comes first.
+    Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):

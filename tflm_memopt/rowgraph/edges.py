@@ -158,7 +158,6 @@ class Edges(GraphWork):
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return the tensor with more edge rows, so that its new rows are nearer to its top."""
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor

@@ -40,7 +40,7 @@ class InputSource:
     pushed: int
     """Number of rows that the caller passes at a time, or 0 if the input is in the caller's buffer."""
     shape: tuple[int, ...] = ()
-    """Shape of the input in the original model. A streamed tensor has only the rows that arrive at once."""
+    """Shape of the input in the original model. A streamed input's tensor has only the rows passed at a time."""
 
     @property
     def space(self) -> Space:

@@ -1,9 +1,9 @@
 """Selects the largest sets of supported operators that can each become one custom operator, which are called regions.
 
 No path may leave a region through another operator and return to the region, since then neither could run first. The
-level of an operator says how often a path from the inputs goes from other operators to supported operators. Two
-operators of one level never depend on each other through an operator that is not supported. A region therefore consists
-of connected operators of one level.
+level of an operator counts the changes from unsupported to supported operators on a path from the inputs. Two operators
+of one level never depend on each other through an operator that is not supported. A region therefore consists of
+connected operators of one level.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
-A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or the tensor is computed again from a smaller one. If the tensor is computed again,
-operators run twice: first for the reduction, and later for the multiplication. For the planner, the checker and the
-lowering, the copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
+A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Until the vector is ready,
+the model either keeps the whole tensor, or it computes the tensor again from a smaller one. If the tensor is computed
+again, operators run twice: first for the reduction, and later for the multiplication. For the planner, the checker and
+the lowering, the copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
 Copies of more operators may save more bytes, but cost multiply-accumulates. A lower bound of the RAM are the bytes of
 the tensors that are complete when the multiplication starts. For each lower bound, the copies with the fewest
 multiply-accumulates are tried (convert/frontier.py).
@@ -25,11 +25,11 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of operators that run twice, either for one operator that reads a tensor late or for all of them."""
+    """A choice of operators that run twice, for one operator that reads a tensor late or for all these readers."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates: of the second runs if the choice is for one reader, otherwise of the whole model."""
+    """Multiply-accumulates of the repeated operators or, in a choice for all readers, of the whole model."""
     bound: int
     """Maximum number of bytes of whole tensors at the start of an operator that reads a tensor late."""
 
@@ -125,7 +125,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors that are still needed when an operator starts. without: a tensor to omit."""
+        """Return the complete tensors that are still needed when an operator starts. without: an input to leave out."""
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:
@@ -142,7 +142,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
-    """Yield the choice without repeated operators, then choices that repeat more operators to lower the bound."""
+    """Yield the choice that repeats no operator, then choices that repeat more operators and lower the bound of RAM."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

@@ -1,6 +1,6 @@
 """Changes a model for a sliding input, which is the end of an endless sequence: each inference adds a few rows.
 
-The rows of a tensor follow each other in time. A row that depends only on rows around it, and not on padding, stays
+The rows of each tensor are in the order of time. A row that depends only on rows around it, and not on padding, stays
 valid when the input slides. Only new rows are computed, and a rolling buffer keeps the rows that later inferences need
 (rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer multiply-accumulates
 than computing all rows. If an operator needs all rows, it reads the kept and new rows together, and all later operators
@@ -9,8 +9,8 @@ byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
 first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s
-new output rows, or fewer if some depend on padding. With f = (H' - b' - m) × s - p, the first new output row needs the
-input from row f on. The layer also reads the (H - b - n) - f rows before the new input rows.
+new output rows, or fewer if some depend on padding. The first new output row needs the input from row f = (H' - b' - m)
+× s - p on. The layer therefore also reads the last (H - b - n) - f rows before the new input rows.
 """
 
 from dataclasses import replace
@@ -32,9 +32,9 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    `layers`: number of operators that may compute only new rows, or None for all. The operators beyond `layers` compute
-    all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not
-    divide n.
+    `layers`: number of operators that may compute only new rows, or None for all. Operators after the first `layers`
+    ones compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides
+    that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -113,7 +113,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators to compute only new rows if possible. Raises _Strides or, for edge rows, Impossible."""
+        """Change all operators to compute only new rows if possible. Raises _Strides, or Impossible for edge rows."""
         for key in list(self.order):
             self.slide(key)
         self.add_rolling_buffers()
@@ -139,7 +139,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return how many of the first and last output rows depend on padding of this or an earlier layer."""
+        """Return how many of the first and last output rows depend on padding of the layer or of a layer before it."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)

@@ -277,7 +277,7 @@ typedef struct {
   uint32_t bytes;
 } tmo_pool;
 
-/* Rolling buffer of the state, which outlives a run.
+/* Rolling buffer in the state, which is the memory that outlives a run.
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
@@ -365,8 +365,8 @@ typedef struct {
 } tmo_copy;
 
 /* Move of a COPY, which copies count runs of bytes adjacent bytes. Run i goes to byte target plus i times target_step of output row y. Run i comes
- * from byte source plus i times source_step plus phase of an input row, where phase is (y + shift) % period, times phase_step. In an iterative
- * operator, y is the input row, the output has one row, and the phase is added to the target instead of the source. */
+ * from byte source plus i times source_step plus phase of an input row, where phase is (y + shift) % period, times phase_step. If the operator adds
+ * up its input, y is the input row, the output has one row, and the phase is added to the target, not to the source. */
 typedef struct {
   /* Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0. If the row does not exist, the
    * move copies nothing. */

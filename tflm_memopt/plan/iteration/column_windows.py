@@ -26,7 +26,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # The last iteration makes all pixels.
+    if producer.iterative:  # An operator that adds to sums writes its pixels in the last iteration.
         written, executed = written[-1:], executed[-1:]
     each = producer.iterations
     read = np.full(len(each), -1, dtype=np.int64)
@@ -36,7 +36,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
         reads, makers = _makers(producer, member, k, iteration)
         for latest, times in ((read, at), (stripe, member.iterations.stripe[iteration])):
             last = np.full(len(each), -1, dtype=np.int64)
-            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of repeated iterations
+            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of repeated iterations.
             np.maximum(latest, last, out=latest)
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 

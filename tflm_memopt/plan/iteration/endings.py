@@ -1,7 +1,7 @@
 """Keeps the simulated iterations of a group's last operators, for other groups that end with the same operators.
 
-The first operators of a group do not change the order in which later operators run, or the bytes that later operators
-keep. Groups with the same last operators share the iterations and rolling buffers of these operators.
+Adding operators at the front of a group changes neither the order nor the stored bytes of the group's last operators.
+Groups with the same last operators share the iterations and rolling buffers of these operators.
 """
 
 from collections import OrderedDict
@@ -41,8 +41,8 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """`sinks`: operators whose whole output is requested. `in_turn`: whether to request parts of outputs in
-        turn.
+        """`sinks`: operators whose complete output is requested. `in_turn`: whether to alternate between parts of their
+        outputs.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)

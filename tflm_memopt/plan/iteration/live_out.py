@@ -31,7 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """For each buffer number, return the bytes that are live when a group stops before an iteration in `waits`."""
+    """For each buffer number, return the bytes that are live at any wait of a group. waits: the waiting iterations."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -40,7 +40,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return the live bytes of each buffer before the iterations `waits`, without a streamed input's newest rows."""
+    """For each wait of a group, return the live bytes of each buffer, without the newest rows of a streamed input."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:

@@ -1,10 +1,10 @@
 """Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
-The live bytes of a buffer are one range. An input shrinks from its bottom, and an output grows at its top. Any other
-buffer is empty or live as a whole. The live ranges give the number of live bytes, which no layout can undercut, and the
-minimum distance of any two buffers. For one input and one output, the minimum distance equals min(b_In - b_Out) of the
-paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator
-works in place.
+The live bytes of a buffer are one range. The live range of an input shrinks from its bottom, and that of an output
+grows at its top. All other buffers are either completely live or not live. The live ranges give the number of live
+bytes, which no layout can undercut, and the minimum distance of any two buffers. For one input and one output, the
+minimum distance equals min(b_In - b_Out) of the paper on vMCU (section 4). An iteration's output bytes become live
+before its input bytes are freed, unless the operator works in place.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """The value of `top` at each iteration's last read, before the writes that follow this read."""
+    """End of the live bytes at the last read of each iteration, without the bytes that the iteration writes later."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose bytes an operator may overwrite when it writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
     before_write: Ints | None = None
-    """For a rolling buffer, the end of the live bytes before the iteration writes."""
+    """End of a rolling buffer's live bytes just before each iteration writes, or None for other buffers."""
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
@@ -139,10 +139,10 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the live bytes of each buffer that an added operator brings into a group.
+    """Yield the live bytes of each buffer that a group needs in addition for a new operator.
 
-    A pair has the live bytes during and just before each iteration. `rolling_buffer`: buffer of the output, or None if
-    the output is whole.
+    Each result is a pair: the live bytes during every iteration, and those just before every iteration.
+    `rolling_buffer`: buffer of the output, or None if the output is whole.
     """
     moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)
@@ -177,8 +177,8 @@ def _in_use(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """Return LiveRange.before for an output that may overwrite an input. The output may overlap whole input pixels, so
-    the bytes below each output pixel count as live.
+    """Return the field LiveRange.before of an output that may overwrite an input. The output may overlap an input by
+    whole pixels, so all bytes below an output pixel count as live.
     """
     if not writer.stripes:
         return before_write

@@ -70,7 +70,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live bytes for layouts, by buffer number. Groups with reversed row order free whole rows or pixels."""
+        """Live bytes for layouts, by buffer number. A reversed group frees only whole rows or pixels of its buffers."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

@@ -33,7 +33,7 @@ def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
 
 
 def as_counted(op: RowOp, group: Group) -> RowOp:
-    """Return an operator of a group with its rows in the order in which the group makes them."""
+    """Return an operator of a group. If the group is reversed, the operator's rows are counted from the end."""
     other = reversed_op(op, pixels=group.stripes > 0) if group.is_reversed else op
     if other is None:
         raise PlanError(f"{op.name} cannot run from the last row to the first")

@@ -171,7 +171,7 @@ class Member:
         if self.iterative:  # The last iteration writes everything, unless every iteration scatters an input row.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # Even the first channel group writes in the stripe's last pixel.
+        if self.nest.splits:  # Each channel group writes some bytes of the last pixel of a stripe.
             stripe: Ints = each.hi[each.stripe] * out.row_bytes
             return stripe
         end: Ints = (each.row * out.w + each.x1) * out.c
@@ -189,7 +189,7 @@ class Member:
 class Lives:
     """For each iteration, the positions of the iterations that write and last read its pixels.
 
-    `stripes` is the number of stripes between the two positions.
+    `stripes` is the number of stripes from the write to the last read.
     """
 
     iteration: Ints
@@ -204,7 +204,7 @@ class Trace:
 
     members: tuple[Member, ...]
     entry: Ints
-    """One number per iteration or request: the operator (or OUTSIDE), and the requested input (or EXECUTE)."""
+    """One number per entry, which encodes an operator (or OUTSIDE) and the input that it requests (or EXECUTE)."""
     iteration: Ints
     """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -299,7 +299,7 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the iterations of a group. sinks: operators whose whole output is requested. in_turn: as for start()."""
+    """Return the iterations of a group. sinks: operators whose whole output is requested. in_turn: see start()."""
     trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
         trace = prepend(trace, member)
@@ -327,7 +327,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # Replace each request by the requested iterations, and put the requests of each iteration before it.
+    # Each request for iterations becomes these iterations, each after the requests for its inputs.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -356,7 +356,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions in the trace at which to insert a producer's iterations. at: positions of the requests.
+    """Return the positions in the trace at which a producer's requested iterations run. at: positions of the requests.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """

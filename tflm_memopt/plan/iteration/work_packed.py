@@ -109,7 +109,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return how many groups of four values, and single values, a window row at column x has, padding included."""
+    """Return the number of groups of four values and of single values in a window row at column x, with padding."""
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -198,7 +198,7 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * stripes(w.out_channels)
-    # number of taps of all windows for which the kernel makes a new list
+    # The kernel makes a list of taps for each clipped window, and one for each row of an iteration.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 

@@ -54,7 +54,7 @@ def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    # The element [placed, last] is the lowest offset of buffer `last` if it is the last of the set `placed`.
+    # The element [placed, last] is the lowest offset of buffer `last` above all other buffers of the set `placed`.
     lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)

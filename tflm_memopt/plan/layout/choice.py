@@ -33,7 +33,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Each set has the numbers of models that run on the same core. If there are no sets, all models share one core."""
+    """Each set has the numbers of models that run on the same core. An empty sequence puts all models on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()
@@ -57,7 +57,7 @@ class Cores:
         """Limit the busy time of each core to `most`. Return for each model and core a variable that is 1 if the model
         runs on the core.
 
-        `busy`: processor time of each model. `whole`: upper bound of the sum of these times.
+        `busy`: processor time of each model. `whole`: upper bound of the sum of all processor times.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -95,8 +95,8 @@ class Choices:
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
         """Return the choice of plans with the least RAM within the limits, or None.
 
-        If several choices have the least RAM, the least load decides. `least_ram`: False minimises the load first and
-        then the RAM.
+        If several choices have the least RAM, the least load decides. If `least_ram` is False, the load is minimised
+        first, then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -106,7 +106,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield every choice that no other beats in both RAM and load. The choice with the least load is first."""
+        """Yield each choice, least load first, unless another choice is better in both RAM and load."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found

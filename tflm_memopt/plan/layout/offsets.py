@@ -95,8 +95,8 @@ def place(
 ) -> Layout:
     """Return the best layout found within the limits.
 
-    `seconds`: time limit of CP-SAT in deterministic seconds. `budget`: time budget of the whole call. `part`: name that
-    is recorded if the budget runs out.
+    `seconds`: time limit of CP-SAT in deterministic seconds. `budget`: time budget of the whole call. `part`: name of
+    the search, which is recorded if the budget runs out.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))

@@ -4,7 +4,7 @@ The live bytes depend only on the set of completed operators, not on their order
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
 among equal peaks the largest set comes first. The search of Serenity also raises its byte budget only as far as needed.
-Two rules limit the number of sets:
+Two rules limit the number of sets.
 - If an operator fits into the budget and does not increase the live bytes, it runs at once. An early run of such an
   operator never raises the peak: when more operators are completed, each operator frees at least as many bytes.
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
@@ -71,7 +71,9 @@ class _Space:
         """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the next operators to try, each with its resulting state and bytes, or only a surely best operator."""
+        """Return possible next operators, each with the state after it and the bytes, or one operator that is certainly
+        best.
+        """
         done, ready, alive = state
         found = []
         for i in bits(ready):

@@ -27,7 +27,7 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Maximum number of operators of a group that is tried at every position."""
+"""Groups of up to this number of operators are tried at every position of a region."""
 SLACK = 16
 """If a search tries all orders of operands, its byte limit grows by the fraction 1 / SLACK."""
 FUSING = 0.5
@@ -39,7 +39,7 @@ TURNS = 0.3
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes after a layout. A result is exact only if it exceeds the second argument."""
+"""Function (group, enough) that returns a group's bytes after a layout. Results up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
@@ -52,7 +52,7 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, weighted with Settings.tiled_cost for groups that run in tiles."""
     spread: tuple[int, ...] = ()
-    """The bytes of all groups, which decide between equal labels: their sum or, if `low` is set, a sorted list."""
+    """Bytes of all groups, which decide between labels of equal cost: a sum or, if `low` is set, a sorted list."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -74,7 +74,7 @@ class RowGroups:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         self._turns = Budget(TURNS * given, budget.spent)
         ends = range(1, count + 1)
-        # A group that needs more bytes than all single operators is never useful.
+        # A group is useless if it needs more bytes than the largest operator alone.
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)

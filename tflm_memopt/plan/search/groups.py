@@ -120,7 +120,7 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position, the operator as a member of a group, once for each order of its operands."""
+        """For each operator, one member of a group for each order of the operator's operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -423,7 +423,7 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes, without tensors unused by the group. Results above `enough` are approximate."""
+    """Return a group's peak bytes, without tensors unused by the group. A result above `enough` is approximate."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:

@@ -3,9 +3,9 @@
 A partial solution has a division of the first operators into groups, and the tensors in slow memory after these groups.
 The cost of a solution is the time of its accesses to slow memory. A large group that keeps a tensor in a rolling buffer
 often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
-always in fast memory.
-Groups that use slow memory get a layout to find their bytes. A group without slow memory has a lower bound until it is
-in the best division. The search computes layouts until every group of the best division has a layout.
+always in fast memory. Groups that use slow memory get a layout to find their bytes. For a group without slow memory, a
+lower bound of its bytes suffices until the group is in the best division. The search computes layouts until every group
+of the best division has a layout.
 """
 
 from __future__ import annotations

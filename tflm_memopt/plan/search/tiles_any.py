@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that an operator makes: after stripe m, all rows before row m × advance + end.
+    """Rows that an operator has made after stripe m: all rows before row m × advance + end.
 
     Stripe 0 is the first one in which the group's output has rows.
     """
@@ -46,7 +46,7 @@ PIXEL_SECONDS = 5e-6
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the group in stripes of each height worth trying, or nothing if it has no such form."""
+    """Yield the group in stripes of each promising height, or nothing if the group cannot run in stripes."""
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
@@ -80,7 +80,7 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes.
 
     Return None if two readers of a tensor need different numbers of rows per stripe. driver: position of the operator
-    whose stripes have the given rows. Operators after the driver run when the driver's output is complete.
+    whose rows per stripe are given. Operators after it run when its output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None

@@ -4,7 +4,7 @@ A column window keeps the last pixels of consecutive rows, column by column (msf
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
 needs (k - 1) × r + k pixels. Rows that are needed again q stripes later take q × r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
-sizes from a simulation, which never exceed the results of the formulas.
+sizes from a simulation, which are at most the sizes that the formulas give.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Number of columns of a tensor that one reader needs, at four moments."""
+    """Number of a tensor's columns that one of its readers needs, at four different times."""
 
     reading: int
     """Columns from the left edge of the reader's window to the newest column, while the reader runs."""
@@ -33,7 +33,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe, which are read for up to `later` stripes, or never if it is -1."""
+    """Rows [first, first + rows) of a stripe, which up to `later` later stripes read, or no stripe if `later` is -1."""
 
     first: int
     rows: int
@@ -69,7 +69,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that makes `made` rows per stripe from the last `rows` input rows."""
+    """Return Reader.windows for an operator that computes `made` rows per stripe from its last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -150,7 +150,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its input. Stripe m needs no row before row m × advance + top."""
+    """Rows of a group's input that each stripe reads. Stripe m needs no row before row m × advance + top."""
 
     height: int
     width: int
@@ -167,7 +167,8 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return how many bytes a group's input and output take if they share bytes: min(b_In - b_Out) of vMCU, section 4.
+    """Return the bytes of a group's input and output together if both may overlap (min(b_In - b_Out) in vMCU, section
+    4).
 
     `tile`: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
     """

@@ -7,7 +7,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m × advance + end."""
+    """A skip connection to a later ADD. Stripe m makes the `rows` rows before row m × advance + end of the tensor."""
 
     tensor: TensorId
     rows: int
@@ -24,7 +24,7 @@ class State(NamedTuple):
     end: int
     advance: int
     first: int
-    """Stripes [first, stop) have rows. Stripe 0 is the first one in which the group's output has rows."""
+    """Only the stripes [first, stop) contain rows. Stripe 0 is the first one in which the group's output has rows."""
     stop: int
     stripe_rows: int
     """Rows per stripe of the group's output, or of the input of the next operator that adds up its input."""

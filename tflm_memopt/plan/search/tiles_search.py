@@ -55,7 +55,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    A stripe of several rows would add pixels column by column, which may change the result.
+    If pixels are added column by column, as in stripes of several rows, the result may differ from TFLM's.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -73,7 +73,7 @@ class Search:
     slack: int
     """Limit of the multiply-accumulates that a group may add to the original's."""
     grain: int
-    """A partial group that needs more bytes is kept if it saves this number of multiply-accumulates."""
+    """A partial group with more bytes than another one is kept if it saves this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
 
@@ -157,7 +157,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # An ADD is whole tiles behind.
+        tile = self.settings.tile  # An ADD runs a whole number of tiles after its inputs.
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(

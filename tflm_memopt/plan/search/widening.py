@@ -28,7 +28,7 @@ class GroupForms:
     """The known forms of one group of operators, which grow in number with the limit of bytes."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
-        """`group`: the form with the fewest bytes. `wide`: whether wider tiles and whole rows are allowed."""
+        """`group`: form of the group that needs the fewest bytes. `wide`: allow wider tiles and whole rows."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
         self._changed: set[Candidate] = set()
