@@ -8,7 +8,7 @@ import numpy as np
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import QUAD, Packing
-from tflm_memopt.ops.rowop import Move, RowOp
+from tflm_memopt.ops.rowop import Move, Moves, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member, Trace
 from tflm_memopt.plan.iteration.work_packed import PACKED
@@ -19,6 +19,9 @@ from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Orders of weights whose kernels process all taps of a window. All other kernels skip taps in the padding."""
+
+MOVES_TOGETHER = 4
+"""A COPY with at most this many moves looks up their sources once for several rows (`FEW_MOVES` in tmo_copy_ref.c)."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -98,6 +101,12 @@ def _in_words(op: RowOp, move: Move) -> bool:
     return not any(n % 4 for n in (*rows, *places))
 
 
+def _singly(moves: Moves) -> bool:
+    """Return whether a COPY looks up the source of each move again for each output row (tmo_copy_rows())."""
+    is_pad = moves.fill is not None and len(moves.moves) == moves.moves[0].count == 1
+    return len(moves.moves) > MOVES_TOGETHER or (moves.fill is not None and not is_pad)
+
+
 def _by_access(m: Member, executed: Ints) -> Work:
     op, row, n = m.op, m.iterations.row[executed], len(executed)
     read = looked_up = 0
@@ -135,6 +144,8 @@ def _by_access(m: Member, executed: Ints) -> Work:
         quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
         swept = runs * (c // 8 + c % 8 // 4 + c % 4)
     words = ["transposed"] * (op.is_product and op.param == 1)
+    if op.moves and _singly(op.moves):
+        words.append("singly")
     done = Work(
         _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
         pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
