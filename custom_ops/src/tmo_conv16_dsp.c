@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes CONV_S16 on cores with the DSP extension, where one instruction computes two products. */
+/* With the DSP extension, which computes two products per instruction, this file computes CONV_S16 operators. */
 #include <stddef.h>
 
 #include "tmo/packed.h"
@@ -11,9 +11,9 @@
 
 enum {
   PIXELS = 2,
-  VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; for a single pixel, twice as many */
-  QUADS = 6,                /* number of quads of sums that are added up at once */
-  WIDE_QUADS = 2,           /* number of quads that are added up at once if sums have 64 bits */
+  VALUES = TMO_WIDE_VALUES, /* number of values of each of two pixels that are multiplied at once; twice as many for a single pixel */
+  QUADS = 6,                /* number of groups of four sums that are computed at once */
+  WIDE_QUADS = 2,           /* number of groups of four sums that are computed at once if sums have 64 bits */
   NARROW = 511              /* the sum of this many products fits 32 bits */
 };
 
@@ -23,16 +23,16 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offseto
                offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, next) == 56 && offsetof(tmo_wide_job, first) == 60 &&
                offsetof(tmo_wide_job, last) == 61 && offsetof(tmo_wide_job, biased) == 62 && offsetof(tmo_wide_job, scaled) == 63), "tmo_dsp_wide.S");
 
-/* This record has the windows and the sums of adjacent output pixels. */
+/* The windows and the sums of one or two adjacent output pixels. */
 typedef struct {
   tmo_wide_job job;
   const tmo_kernel *k;
-  const tmo_window *window; /* window of the first pixel */
+  const tmo_window *window; /* window of the first output pixel */
   uint32_t pixels;
-  int32_t apart;            /* bytes from the first pixel to the second pixel in the input */
-  uint32_t row;             /* number of weights of a channel in a row of the window */
-  uint32_t values;          /* number of values of a pixel under the window */
-  uint32_t zeros;           /* number of zeros that complete the first group of four values */
+  int32_t apart;            /* distance in bytes between the input values of the two pixels */
+  uint32_t row;             /* number of weights that a channel has in one row of the window */
+  uint32_t values;          /* number of input values under the window of one pixel */
+  uint32_t zeros;           /* number of zeros before the first value, so that the total is a multiple of 4 */
   union {
     int32_t narrow[4 * QUADS];
     struct {
@@ -43,15 +43,14 @@ typedef struct {
   int32_t x[PIXELS * VALUES / 2];
 } wide_pixels;
 
-/* Copies four values: the first and the third value become a word, and the second and the fourth value become a word. tmo_even_bytes() selects the
- * weights of the first and the third value. */
+/* Copies four values as two words: values 0 and 2, then values 1 and 3. tmo_even_bytes() selects the weights of values 0 and 2. */
 static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
   const int32_t first = tmo_word(from), last = tmo_word(from + 4);
   to[0] = tmo_low_halves(first, last);
   to[1] = tmo_high_halves(first, last);
 }
 
-/* Copies n values, a multiple of 4, as pair_four() does. */
+/* Copies n values in the order of pair_four(). n must be a multiple of 4. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   const int32_t *const end = to + n / 2;
   if (n % 8 != 0) {
@@ -65,7 +64,7 @@ static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   }
 }
 
-/* Arranges n values in pairs: `zeros` zeros, and then the values at `from`. n is a multiple of 4. */
+/* Writes n values in the order of pair_four(): `zeros` zeros, and then the values at `from`. n must be a multiple of 4. */
 TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, uint32_t n, int32_t *to) {
   if (zeros > 0) {
     const int32_t second = zeros < 2 ? tmo_int16_at(from) : 0, third = zeros < 3 ? tmo_int16_at(from + 2 * (2 - zeros)) : 0;
@@ -78,8 +77,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values of a pixel's window, beginning with value `at`. Taps outside the input give 0. offset: bytes from a listed address
- * to the window's values. Returns the number of copied values. */
+/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Taps outside the input give 0. offset: distance in bytes from a
+ * listed address to the values of the window. Returns the number of values that were copied. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -106,8 +105,8 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   return n;
 }
 
-/* Copies all values of a pixel's window from a list of taps. Taps outside the input give 0. offset: bytes from a listed address to the window's
- * values. */
+/* Copies all values under the window of a pixel, from a list of its taps. Taps outside the input give 0. offset: distance in bytes from a listed
+ * address to the values of the window. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
@@ -123,7 +122,7 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t
   }
 }
 
-/* Puts `zeros` zeros and then values [start, end) of each pixel into v->x. */
+/* Writes `zeros` zeros, and then the values from `start` to `end` - 1 of each pixel, to v->x. */
 TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end, uint32_t zeros) {
   const uint32_t n = zeros + end - start;
   const bool listed = n == v->values && !tmo_reads_rows(v->k);
@@ -140,13 +139,13 @@ TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end
   }
 }
 
-/* Puts `zeros` zeros and then adjacent values of each pixel into v->x, n values in total. from: the first value of the first pixel */
+/* Writes n values of each pixel to v->x: `zeros` zeros, and then adjacent values. from: first value of the first pixel. */
 TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
   int32_t *x = v->x;
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
 }
 
-/* Puts values [at, at + n) of each pixel into v->x, where v->zeros zeros come before the window's first value. */
+/* Writes the values from `at` to `at` + n - 1 of each pixel to v->x. The first v->zeros of a pixel's values are zeros. */
 TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
   const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
@@ -161,7 +160,7 @@ TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes the outputs of a quad, and moves the job to the next quad. wide: sums of 64 bits, or NULL if the job has the sums. */
+/* Writes the outputs of four sums, and moves the job to the next four sums. wide: sums of 64 bits, or NULL if the job has the sums. */
 TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
   const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
   for (uint32_t c = 0; c < n; ++c, job->out += 2) {
@@ -210,8 +209,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   }
 }
 
-/* Computes outputs of several channels. v->sums must have room for the sums of all these channels. w: weights of the first channel. The v->zeros
- * bytes before w are multiplied by 0. */
+/* Computes the outputs of several channels. v->sums must have room for the sums of all these channels. w: weights of the first channel. The kernel
+ * multiplies the v->zeros bytes before w by 0. */
 static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
   const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
@@ -269,8 +268,8 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
 }
 
-/* Returns whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before
- * copied weights in the workspace are not readable. */
+/* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel. They cannot read
+ * before weights that were copied into the workspace. */
 static bool is_summed(const tmo_kernel *k) {
   const bool starts = (k->op->weights >= 4 && !tmo_copies_weights(k->op)) || k->op->kernel_w * k->tap_step % 4 == 0;
   return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;
@@ -278,8 +277,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Returns whether two adjacent pixels can be computed at once. The outputs may overlap the pixels' values only if all values are read before the
- * first output is written. apart: bytes from the first pixel to the second */
+/* Returns whether two adjacent pixels can be computed at once. The outputs may overlap the inputs only if all inputs are read before the first output
+ * is written. apart: distance in bytes between the two pixels. */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed convolutions for the DSP extension. The code gathers the values of a few pixels as int16, and then multiplies them by the
- * weights of pairs of channels. */
+/* This file computes convolutions that are packed for the DSP extension. Its functions gather the input values of a few pixels as int16, and multiply
+ * them by the weights of pairs of channels. */
 #include <string.h>
 
 #include "tmo/dsp.h"
@@ -8,19 +8,19 @@
 
 #if TMO_RUNS_DSP
 
-/* Whether this build gathers single pixels with gather_inside(). */
+/* 1 if gather_inside() also gathers single pixels in this build. */
 #define MAKES_SINGLE_PIXELS (tmo_has_part(TMO_PART_DSP_PAIRS_1) || tmo_has_part(TMO_PART_DSP_SMALL) || tmo_has_part(TMO_PART_DSP_NARROW))
 
 static bool has_odd_channels(const tmo_kernel *k) { return tmo_has_part(TMO_PART_DSP_ODD) && k->out_channels % 2 != 0; }
 
-/* This record has the place of a pixel's values in the tile. A word holds two values, and `step` is the distance of words in int16. */
+/* The position of a pixel's values in a tile. Each word has two values, and the words of a pixel are `step` int16 values apart. */
 typedef struct {
   int16_t *at;
   uint32_t step;
 } column;
 
-/* Returns the place in the tile for one of `pixels` pixels that are computed at once. Five pixels are in a tile of three pixels and a tile of two
- * pixels. */
+/* Returns the position in the tile of one of `pixels` pixels that are computed together. Five pixels are in two tiles: three pixels in the first, and
+ * two pixels in the second. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -45,7 +45,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes n values of a pixel, from value k on. */
+/* Writes n values of a pixel to the tile, from value number k on. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -62,7 +62,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes the value x to n values of a pixel, from value k on. */
+/* Writes the same value x n times to the tile, from value number k on. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -70,7 +70,7 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   for (; n > 0; --n, ++k) put_value(c, k, x);
 }
 
-/* Writes the taps of row r of the kernel from the rows under the window. */
+/* Writes the values under row r of the kernel to the tile. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
   if (tmo_reads_rows(k) && op->dilation_w == 1) {
@@ -83,7 +83,7 @@ static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const
   }
 }
 
-/* Gathers the only pixel of a tile from a list of taps. Each tap's number of bytes is a multiple of four. */
+/* Gathers a single pixel from a list of its taps. The number of bytes of each tap must be a multiple of 4. */
 static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels;
@@ -100,8 +100,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel from whole rows, of which only few bytes are under the window. The function adds padding around the bytes of a row,
- * and then widens all bytes together. */
+/* Gathers the values of a pixel from whole rows, if only few bytes of a row are under the window. The function adds padding to the bytes of a row,
+ * and then widens all of them together. */
 TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
@@ -157,8 +157,8 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   }
 }
 
-/* Computes groups of pairs of channels of one pixel with less code than in assembly. The values of the pixel are in `tile`, or else in `bytes`. The
- * weights of the `ways` pairs of a group alternate word by word. */
+/* Computes groups of pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile`, or else in `bytes`.
+ * The weights of the `ways` pairs of a group alternate word by word. */
 TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
                                        uint32_t values, uint32_t groups, uint32_t ways) {
   const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;
@@ -189,7 +189,7 @@ static void one_pixel(const int16_t *tile, const int8_t *weights, const int32_t 
   pairs_of_one(tile, NULL, weights, scales, out, values, pairs, 1);
 }
 
-/* Returns the function that computes pairs of channels of this number of pixels. */
+/* Returns the function that computes pairs of channels for `pixels` pixels. */
 static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
   switch (pixels) {
     TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, return tmo_dsp_pairs_2);
@@ -200,7 +200,7 @@ static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
       if (tmo_has_part(TMO_PART_DSP_PAIRS_1)) return tmo_dsp_pairs_1;
       if (tmo_has_part(TMO_PART_DSP_SMALL)) return one_pixel;
   }
-  return NULL; /* the header of a damaged program lists too few parts */
+  return NULL; /* the header of a damaged program may list too few parts */
 }
 
 /* Computes `pairs` pairs of channels, from pair `first` on. */
@@ -210,7 +210,7 @@ static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *com
   compute((const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, step);
 }
 
-/* Computes the last channel, whose pair has no second channel. */
+/* Computes the last output channel if the number of channels is odd. */
 TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t pixels, int8_t *out, uint32_t step) {
   int8_t last[2 * TMO_FIVE_PIXELS] = {0};
   pairs_from(k, compute, k->out_channels / 2, 1, last, 2);
@@ -226,7 +226,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, out + p * step, k->out_channels);
 }
 
-/* Computes some channels at a time into a small buffer, and copies them to the output. */
+/* Computes a few channels at a time into a small buffer, and copies them to the outputs. */
 void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
   enum { AT_ONCE = 16 };
   int8_t made[TMO_PACKED_PIXELS * AT_ONCE];
@@ -241,7 +241,7 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
 }
 
 /* tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel and the pair before it are computed
- * together, into a separate buffer. */
+ * together, into a buffer of their own. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -273,7 +273,7 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Widens at least four bytes of two to four adjacent pixels, `step` bytes apart. */
+/* Widens the bytes of two to four input pixels. Adjacent pixels are `step` bytes apart, and each pixel has at least four bytes. */
 static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
   const bool five = tmo_has_part(TMO_PART_DSP_PAIRS_5);
   if (pixels == 2) {
@@ -285,7 +285,7 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
   }
 }
 
-/* Widens three bytes of adjacent pixels. */
+/* Widens the bytes of pixels that have three bytes each. */
 static void widen_three(const int8_t *from, uint32_t step, const column *c) {
   int16_t *const end = c->at + c->step;
   for (int16_t *to = c->at; to != end; to += 2, from += step) {
@@ -300,7 +300,7 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* number of pixels that are gathered at once: all pixels of the tile, or one */
+    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* all pixels, or one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (tmo_has_part(TMO_PART_DSP_NARROW) && bytes == 3) {
@@ -314,8 +314,9 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   }
 }
 
-/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The number of bytes of a pixel must be a multiple
- * of four. Padding is read from a pixel at the end of the tile. Writing the last values overwrites the padding pixel after its last use. */
+/* Gathers the input values of four adjacent pixels from column x on, whose windows may extend beyond the input. The number of bytes of an input pixel
+ * must be a multiple of 4. The padding is read from a pixel of zero points at the end of the tile. The last values that are written overwrite this
+ * pixel after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -336,8 +337,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows are all inside the input. The code for four pixels fits into 1 KB, the size of the instruction cache
- * of many boards. offset: bytes from the start of a row to the first window. */
+/* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, which is the size of
+ * many boards' instruction caches. offset: distance in bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t fours, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -355,14 +356,15 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the output columns whose windows are inside the input. Returns no columns if windows have gaps or a row is missing. */
+/* Returns the output columns whose windows are completely inside the input. Returns no columns if the windows are dilated or an input row is
+ * missing. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
   return inside;
 }
 
-/* Gathers the values under the windows of n adjacent output pixels from column x on. */
+/* Gathers the input values of n adjacent output pixels from column x on. */
 static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   if (x >= inside.first && x + n <= inside.first + inside.count) {
@@ -381,7 +383,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const tmo_run_of_columns inside = complete_columns(k, rows);
-  const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4 requires at least 4 bytes */
+  const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4() needs four bytes or more */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
   int8_t *const *const outs = tmo_has_part(TMO_PART_TILES) ? columns->outs : NULL;
   int8_t *out = columns->out;
@@ -389,11 +391,11 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
-    const uint32_t last = inside.first + inside.count; /* output column after the last window inside the input */
+    const uint32_t last = inside.first + inside.count; /* first output column after those whose windows are completely inside the input */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t fours = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       const uint32_t rest = end - x - fours * n;
-      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* the last five or six pixels are computed as three and the rest */
+      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* of the last five or six pixels, three are computed first */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, fours, out, step);
       n *= fours;
       continue;
@@ -407,7 +409,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the last pixels of two rows of five into one tile. */
+/* Gathers the last pixels of two rows of five pixels into one tile. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

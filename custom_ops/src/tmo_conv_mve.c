@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed convolutions for Helium. The code gathers the bytes of a few pixels, multiplies them by the weights of several channels,
- * and scales the sums. */
+/* This file computes convolutions that are packed for Helium. Its functions gather the input bytes of a few pixels, multiply them by the weights of
+ * several channels, and scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* VECTOR is in bytes. A group has four channels of two pixels, or eight channels of one pixel. */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has 16 bytes; 4 channels of two pixels, or 8 of one, are computed together */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -16,7 +16,7 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* Gathers the values under a window of a convolution. Pixels that are adjacent in the tile are copied at once. */
+/* Gathers the input values under the window of a convolution. Pixels that are adjacent in the tile are copied together. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -41,12 +41,13 @@ static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
 
-/* Returns whether the code in assembly can address the second of two pixels. */
+/* Returns whether the distance between two pixels fits the instructions of the code in assembly. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of channels. Surplus channels among the last four are computed and discarded. */
+/* Computes two pixels with any number of output channels. If the number is not a multiple of 4, some channels are computed in a buffer and
+ * discarded. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -65,7 +66,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of channels. A function for two pixels computes the channels after the last group of eight. */
+/* Computes one pixel with any number of output channels. The channels after the last group of eight are computed by a function for two pixels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
@@ -88,12 +89,12 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Multiplies the first pixels of a row without copying their bytes. A vector may also read bytes after the window, whose weights are 0. Returns the
- * number of pixels that were computed in place. */
+/* Computes the first pixels of a row from input bytes in place, without copying them. A vector may include bytes after the window, whose weights are
+ * 0. Returns how many pixels were computed. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job); /* code in assembly computes all pairs of pixels in one call */
+  tmo_mve_conv *const two = two_for(job); /* the code in assembly computes all pairs of pixels in one call */
   uint32_t x = 0;
   for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
     job->pairs = two == two_of_any ? 1 : (most - x) / 2;
@@ -110,7 +111,8 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows, two at a time if `most` is 2. Vectors may read beyond the end of a window, into the next window. */
+/* Computes the pixels from x to `end` - 1 from copies of their windows, two pixels at a time if `most` is 2. A vector may include bytes after its
+ * window, which are in the next window. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
@@ -120,7 +122,7 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t at_once = most > 1 ? 2 : 1;
   tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
-  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* end of the columns whose windows are inside the input */
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* first column whose window extends beyond the input */
   const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;
@@ -171,7 +173,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
     const tmo_column_window *column_window = w.column_window;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
       const uint32_t i = ((w.column + c * w.dilation_w) * column_window->rows + w.row) % column_window->depth;
-      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* memmove() is used because a damaged program may have pixels in its scratch */
+      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* in a damaged program, source and target may overlap */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
       for (++w.row; w.row >= w.column_window->rows; w.row = 0) {
@@ -185,8 +187,8 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* The last sixteen channels of a pixel may overlap the sixteen channels computed before. If a pixel has fewer than sixteen channels, four channels
- * are computed at once. */
+/* The last sixteen channels of a pixel may include channels that were already computed. If a pixel has fewer than sixteen channels, four channels are
+ * computed together. */
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
   const uint32_t n = channels < VECTOR ? channels : VECTOR, whole = channels / n, last = channels - n, words = 3 * VECTOR + (n_taps + 1) / 2 * 8;

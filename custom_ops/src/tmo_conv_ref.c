@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions and fully connected layers on any core. Each input byte that is read serves several output channels of a pixel. */
+/* This file computes convolutions and fully connected layers on any core. Each input byte that is read is multiplied by the weights of several output
+ * channels. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,9 +10,10 @@
 
 #if TMO_EIGHT_REGISTERS
 
-enum { FILTERS = 4 }; /* number of channels that are computed at once */
+enum { FILTERS = 4 }; /* number of output channels that are computed together */
 
-/* Adds the products of a run to the sums of four channels. If `channels` is less than four, the last channel is repeated. */
+/* Multiplies a run of bytes by the weights of four channels, and adds the products to the sum of each channel. If `channels` is less than four, the
+ * last channel is repeated. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -26,7 +28,7 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 #else
 
 #if TMO_CORE_DSP
-enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of channels that are computed at once */
+enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of output channels that are computed together */
 _Static_assert(TMO_TWINS || (offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
                offsetof(tmo_runs, next_at) == 10 && offsetof(tmo_runs, next_offset) == 12 && offsetof(tmo_runs, next_row) == 16 &&
                offsetof(tmo_runs, offset) == 20 && offsetof(tmo_runs, bytes) == 24 && offsetof(tmo_runs, row) == 32 &&
@@ -38,7 +40,7 @@ enum { FILTERS = TMO_STACK_SUMS };
 
 #endif
 
-/* Returns the distance between neighbouring pixels of a window with `columns` columns, or 0 if the distance varies. */
+/* Returns the distance in bytes between adjacent pixels of a window with `columns` columns, or 0 if the distances differ. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
   uint32_t distance = 0;
   for (uint32_t i = 1, c = 1; i < count; ++i, ++c) {
@@ -50,9 +52,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* Lists the bytes under a window as few runs. A row of the window is one run of adjacent bytes if possible. If pixels have one byte, a run may also
- * have bytes at equal distances. If a row has several runs, each column of the window becomes a part in a row group. A tiled group has one part for
- * all pixels of a complete window, and a part for each row of a clipped window. */
+/* Lists the bytes under a window as runs of adjacent bytes, with as few runs as possible. If possible, a row of the window is one run of adjacent
+ * bytes. If each pixel has one byte, the bytes of a run may also be a fixed distance apart. In a group without tiles, a row may need several runs.
+ * Each column of the window is then a part. In a group with tiles, a complete window is one part, and each row of a clipped window is a part. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -102,8 +104,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes outputs i, i + 1, ... of a pixel, `some` channels at once. The inputs are runs of adjacent bytes. w: weights of the first run. sums:
- * space for `some` sums. */
+/* Computes the outputs of a pixel from number i on, `some` channels at once. The inputs are runs of adjacent bytes. w: weights of the first run.
+ * sums: room for `some` sums. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -115,8 +117,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes a pixel. The window must have several runs of bytes, which must fit on the stack. Copying the bytes must take
- * less time than the copy saves. On the DSP extension, the limit of bytes is lower for windows of whole rows, which have few runs. */
+/* Returns whether conv_small() computes a pixel. The window must have several runs of bytes, whose copies fit on the stack. Copying the bytes must
+ * take less time than one long run saves. With the DSP extension, the limit is lower for windows of whole rows, which have few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -127,14 +129,14 @@ static bool is_small(const tmo_kernel *k) {
   return (bytes <= TMO_FEW_BYTES || fits) && !is_run && k->tap_step == k->in_channels && tmo_makes_fours(k);
 }
 
-/* Copies n runs of `bytes` bytes, each at `offset` from its pointer, to places `step` bytes apart. */
+/* Copies n runs of `bytes` bytes to addresses that are `step` bytes apart. Each run begins `offset` bytes after its address in `at`. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const int8_t *const *const end = at + n;
   if (bytes == 1) {
     for (; at != end; to += step) *to = (*at++)[offset];
     return;
   }
-  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel, or a pixel of three channels */
+  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel, or one pixel of three channels */
     for (; at != end; to += step) {
       const int8_t *const from = *at++ + offset;
       memcpy(to, from, 2);
@@ -151,7 +153,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the bytes under a window in the order of its weights. to: address for the bytes of the first tap. */
+/* Copies the input bytes under a window in the order of its weights. to: address for the first tap that is inside the input. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   if (!tmo_reads_rows(k)) {
@@ -172,8 +174,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from gathered bytes. On the DSP extension, the code adds up to three bytes before the gathered bytes, so that the total
- * is a multiple of four. The added bytes have the zero point's value, and therefore do not change the sums. */
+/* Computes one output pixel from input bytes that were gathered. With the DSP extension, up to three bytes are added before them, so that their
+ * number is a multiple of 4. The added bytes are zero points, which do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -199,7 +201,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #endif
 }
 
-/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. */
+/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
@@ -223,8 +225,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. TFLM: ConvPerChannel,
- * kernels/internal/reference/integer_ops/conv.h. */
+/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. TFLM's function ConvPerChannel in
+ * kernels/internal/reference/integer_ops/conv.h computes the same output. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

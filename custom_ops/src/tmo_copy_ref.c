@@ -5,7 +5,7 @@
 #include "tmo/elements.h"
 #include "tmo/view.h"
 
-/* Copies 4 to 16 bytes as four words, some of which may overlap. All words are loaded before the first one is stored. */
+/* Copies 4 to 16 bytes as four words, which may overlap each other. All words are loaded before the first one is stored. */
 static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_t second, uint32_t third, uint32_t last) {
   const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
   tmo_put_int32(to, words[0]);
@@ -14,7 +14,7 @@ static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_
   tmo_put_int32(to + last, words[3]);
 }
 
-/* Copies more than 16 bytes, or any number of bytes on a core that cannot load words at any address. */
+/* Copies more than 16 bytes, or any number of bytes on a core that can load words only at aligned addresses. */
 static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
   enum { LONG = 48 };
   const uintptr_t after = (uintptr_t)to - (uintptr_t)from, before = (uintptr_t)from - (uintptr_t)to;
@@ -30,7 +30,7 @@ static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
   }
 }
 
-/* Copies bytes as if all bytes were loaded before the first one is stored. */
+/* Copies bytes from ranges that may overlap the target. */
 TMO_OWN_FRAME static void copy_piece(int8_t *to, const int8_t *from, uint32_t bytes) {
   const uint32_t last = bytes - 4;
   if (TMO_UNALIGNED && last <= 12) {
@@ -57,12 +57,12 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
   }
 }
 
-/* Returns the row number, shifted by m->shift, modulo the period of the move. */
+/* Returns row y, shifted by m->shift rows, modulo the period of the move. */
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
-/* Copies bytes, as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
-/* Each iteration of an iterative operator moves one input row to places in the only output row. For an iterative operator, phase_step changes the
- * address in the output row instead of the address in the input row. */
+/* This kernel copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
+/* Each iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move then changes the
+ * address in the output row, instead of the address in the input row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -80,29 +80,29 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* The output rows that are made together. Their bytes are at row, row + step, and so on. */
+/* The output rows that are computed together. Row i of them begins at row + i * step. */
 typedef struct {
   int8_t *row;
   int32_t step;
   uint32_t y, n;  /* number of the first row, and number of rows */
-  uint32_t bytes; /* size of a row */
+  uint32_t bytes; /* number of bytes that a row has */
 } output_rows;
 
-/* The bytes that a move reads for the output rows [first, first + rows), counted from the first row that is made. */
+/* The bytes that a move copies to the output rows from `first` to `first` + `rows` - 1, where number 0 is the first row that is computed. */
 typedef struct {
   const int8_t *from;
-  int32_t step; /* bytes from the source of an output row to the source of the next row */
+  int32_t step; /* distance in bytes between the sources of two adjacent output rows */
   uint32_t first, rows;
   const tmo_move *move;
 } row_source;
 
 enum { FEW_MOVES = 4 };
 
-/* Returns the smallest x >= 0 such that x times `step` is at least `least`. */
+/* Returns the smallest x that is not negative and for which x * step is at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
-/* Finds the source of a move in row r of the rows that an access selects from an operand. Returns false if the source does not advance by equal steps
- * from output row to output row. */
+/* Finds the source of a move in row r of the rows that an access record selects from an operand. Returns false if the sources of adjacent output rows
+ * are not equally far apart. */
 static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tmo_access *access, uint32_t r, const output_rows *to, row_source *s) {
   const tmo_move *const m = s->move;
   const uint32_t row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 wraps to a large number */
@@ -120,7 +120,7 @@ static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tm
   } else {
     const bool even = div == 1 ? m->period <= 1 : mul == 1 && m->period == div && part * div == down && (m->shift - access->add) % (int32_t)div == 0;
     if (!even) return false;
-    const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in parts of an input row */
+    const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in fractions of an input row */
     s->step = (int32_t)(div == 1 ? mul * down : part);
     s->first = steps_to(-at, mul);
     s->rows = steps_to((int32_t)(in->height * div) - at, mul) - s->first;
@@ -130,20 +130,20 @@ static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tm
   return true;
 }
 
-/* An operand, and the number of rows that an iteration reads from the operands before it. */
+/* An operand, and how many rows an iteration reads from all operands before it. */
 typedef struct {
   const tmo_access *access;
   const uint16_t *input;
   uint32_t first;
 } copied_operand;
 
-/* Moves to the operand that has row r of an iteration's rows. */
+/* Moves to the operand that has row r of the rows that an iteration reads. */
 static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r < of->first; --of->input) of->first -= (--of->access)->extent;
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
-/* Finds the sources of n moves for several output rows. Returns false if the rows cannot be made together. */
+/* Finds the sources of n moves for several output rows. Returns false if the rows cannot be computed together. */
 static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   for (row_source *s = sources; s != sources + n; ++s, ++moves) {
@@ -154,11 +154,11 @@ static bool find_sources(const tmo_run_state *run, const tmo_op *op, const outpu
   return true;
 }
 
-/* Executes all moves of one output row. */
+/* Runs all moves of one output row. */
 static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const output_rows *to) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
-  uint32_t known = UINT32_MAX; /* the number of the row in `from` */
+  uint32_t known = UINT32_MAX; /* number of the row to which `from` points */
   const int8_t *from = NULL;
   for (const tmo_move *const last = m + copy->n_moves; m != last; ++m) {
     if (m->row != known) {
@@ -179,7 +179,7 @@ static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy 
   }
 }
 
-/* Moves the bytes of all sources to the output rows, one row after the other, since the output may overlap operands. */
+/* Copies the bytes of all sources row by row, because the output may overlap the operands. */
 static void move_rows(const output_rows *to, row_source *sources, const row_source *last) {
   int8_t *row = to->row;
   if (last - sources == 1 && sources->move->count == 1) {
@@ -213,7 +213,7 @@ static bool are_whole(const output_rows *to, const row_source *sources, const ro
   return to->step == (int32_t)to->bytes;
 }
 
-/* Moves the rows of sources for which are_whole() holds. */
+/* Copies the rows of sources for which are_whole() returns true. */
 static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
   for (uint32_t i = 0; i < to->n;) {
     const row_source *s = sources;
@@ -238,7 +238,8 @@ static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
   }
 }
 
-/* Moves a run of bytes to each output row, and fills all other bytes. The bytes between the runs of adjacent rows are filled together. */
+/* Copies a run of bytes to each output row, and fills all other bytes of the rows. The bytes between the runs of two adjacent rows are filled
+ * together. */
 static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;

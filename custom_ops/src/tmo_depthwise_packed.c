@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed depthwise convolutions. The code lists the taps of a window, and then calls code in assembly that computes all channels
- * of a pixel. */
+/* This file computes packed depthwise convolutions. Its functions list the taps of a window, and call code in assembly that computes all channels of
+ * a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes at once */
-/* a vector has LANES bytes, and the constants of its channels have NINE_CONSTANTS bytes: biases, weights of ten taps, and scales */
+enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes together */
+/* A vector has LANES bytes. The constants of its channels take NINE_CONSTANTS bytes: biases, weights of ten taps, and scales. */
 enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) };
 
-/* Whether this build has a packed depthwise kernel for windows of any size. */
+/* 1 if this build has a packed depthwise kernel for windows of any size. */
 #define HAS_ANY_TAPS                                                                                                           \
   ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 
-/* Returns the number of taps that the code in assembly multiplies at once. */
+/* Returns the number of taps that the code in assembly multiplies together. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -33,10 +33,11 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of multiplications for a window. A multiplication takes turn_of() taps. The last multiplication may have surplus taps. */
+/* Returns how many multiplications each channel of a window needs. One multiplication takes turn_of() taps. The last multiplication may have more
+ * taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* Lists the taps of the window that begins at input column `start`, in the rows that exist. */
+/* Lists the taps of the window that begins in input column `start`, for the input rows that exist. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w;
@@ -57,7 +58,7 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Adds taps so that the last multiplication has turn_of() taps. The added taps have weights of 0, so that their values do not matter. */
+/* Adds taps to the list until the last multiplication has turn_of() taps. The weights of the added taps are 0, so their values do not matter. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
@@ -72,7 +73,7 @@ static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **t
 }
 
 #if TMO_RUNS_MVE
-/* Sets some fields of a job one by one, because an initializer would first set all fields to 0. */
+/* Sets the fields of a job one by one, because an initializer would first set all fields to 0. */
 static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
   const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
   job->constants = k->weights;
@@ -83,14 +84,14 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* a job whose taps are listed needs only the fields that the code sets below */
+  tmo_mve_nine job; /* if the taps are listed, a job needs only the following fields */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the address after the pixels' outputs. */
+/* Computes the next pixels of a row. Returns the address after their outputs. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;
@@ -98,8 +99,8 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Computes an output row with nine taps per window. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as if
- * they were one pixel of sixteen channels. */
+/* Computes an output row whose windows have nine taps. If sixteen bytes hold several pixels, these are computed like one pixel of sixteen
+ * channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
@@ -137,7 +138,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
 }
 #endif
 
-/* Computes adjacent pixels from the taps of the first pixel. */
+/* Computes adjacent output pixels from the taps of the first pixel. */
 static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;
@@ -211,7 +212,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
-/* Returns the columns whose windows are completely inside the input. */
+/* Returns the output columns whose windows are completely inside the input. */
 static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   tmo_run_of_columns inside = tmo_inside(k);
@@ -219,8 +220,8 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* Computes a row. Windows inside the input reuse the taps of the previous window, moved by some pixels. A row that does not exist is missing in
- * all windows of the output row. */
+/* Computes an output row. A window inside the input reuses the taps of the previous window, moved on by some pixels. An input row that does not exist
+ * is missing in all windows of the output row. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -236,7 +237,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes a row with nine taps per window. All windows inside the input form one run, and each other window is a run of its own. */
+/* Computes an output row whose windows have nine taps. All windows inside the input form one run, and each other window is a run of its own. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -255,10 +256,10 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
-/* BLOCK_RUNS is the maximum number of runs in one call of tmo_dsp_3x3(), and COLUMNS is the number of columns under a block of windows */
+/* BLOCK_RUNS is the largest number of runs in one call of tmo_dsp_3x3(). COLUMNS is the number of input columns under a block of output pixels. */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns from `start` on. Some of the columns may be outside the row. */
+/* Lists the input columns under a block of output pixels, from column `start` on. Some of these columns may be outside the input. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
@@ -275,7 +276,7 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes rows with 3x3 taps per window. Adjacent blocks whose columns are all inside the input form a run. */
+/* Computes output rows whose windows have 3x3 taps. Adjacent blocks whose input columns are all inside the input form a run. */
 TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];
@@ -335,7 +336,7 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
 
 #if TMO_TWINS
 
-/* The last four channels of a pixel may overlap the four channels computed before. */
+/* The last four channels of a pixel may include channels that were already computed. */
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step) {
   const uint32_t whole = channels / CHANNELS_AT_ONCE, last = channels - CHANNELS_AT_ONCE, words = 4 + 6 * turns + 12;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes operators that are packed for ESP-NN. The code gathers the input under a window, and then calls ESP-NN's kernel. In a build
- * without TMO_ESP_NN, and on hosts, twins in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN. Its functions gather the input values under a window, and call a kernel of ESP-NN. In a
+ * build without TMO_ESP_NN, and on hosts, functions in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -12,13 +12,13 @@
 #endif
 
 enum {
-  ESP_VECTOR = 16,           /* number of bytes of an ESP-NN vector */
-  ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that the C twin computes at once */
-  ESP_CHANNELS = 64,      /* a call computes at most this many channels, since ESP-NN keeps a word for each channel on its stack */
+  ESP_VECTOR = 16,           /* number of bytes in a vector of ESP-NN */
+  ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that the function in C computes together */
+  ESP_CHANNELS = 64,      /* largest number of channels in a call, because ESP-NN has a word for each channel on its stack */
   ESP_CACHED = 16384,     /* number of bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the number of biases. The multipliers come after the biases, and the shifts come after the multipliers. */
+/* Returns the number of biases that an operator has. The multipliers follow the biases, and the shifts follow the multipliers. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -32,7 +32,7 @@ static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* Computes n channels of an output pixel, beginning with channel c, from `values` aligned bytes. */
+/* Computes n channels of an output pixel, from channel c on. The pixel has `values` aligned input values. */
 static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t values, uint32_t c, uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
   esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
@@ -46,7 +46,7 @@ static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t
 #endif
 }
 
-/* Computes an output pixel from `values` aligned bytes. */
+/* Computes an output pixel, which has `values` aligned input values. */
 static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t values, int8_t *out) {
   for (uint32_t c = 0; c < k->out_channels; c += ESP_CHANNELS) {
     const uint32_t left = k->out_channels - c;
@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are aligned. copy_values() is called for every tap, and a library's memmove() may copy byte by
- * byte. In a damaged program, source and target may overlap. */
+/* Copies n bytes, four at a time if both addresses are multiples of 4. A library's memmove() may copy byte by byte, and this function is called for
+ * every tap. In a damaged program, source and target may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -76,7 +76,7 @@ static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32
   for (; n > 0; --n) *to++ = *from++;
 }
 
-/* Sets n bytes to a value, four at a time if the address is aligned. A library's memset() may set one byte at a time. */
+/* Sets n bytes to a value, four at a time if the address is a multiple of 4. A library's memset() may set one byte at a time. */
 static void fill_values(int8_t *to, int8_t value, uint32_t n) {
 #if defined(__GNUC__)
   if (((uintptr_t)to & 3) == 0) {
@@ -87,7 +87,7 @@ static void fill_values(int8_t *to, int8_t value, uint32_t n) {
   for (; n > 0; --n) *to++ = value;
 }
 
-/* Copies the values under a window of the input. Padding is filled with the zero point, which the biases contain. */
+/* Copies the input values under a window. The padding is filled with zero points. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -115,7 +115,7 @@ void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const bool whole = op->kernel_h == 1 && op->kernel_w == 1 && window->count == 1 && values == k->in_channels;
   const int8_t *bytes = to_vector(k->scratch);
-  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* whole vectors can be read in place */
+  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* ESP-NN reads whole vectors in place */
     bytes = window->pixels[0];
   } else {
     tmo_conv_esp_gather(k, window);
@@ -128,9 +128,9 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const uint32_t values = tmo_packed_values(op, k->in_channels), step = op->stride_w * k->in_channels;
   int8_t *out = columns->out;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
-      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors can be read in place */
+      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole vectors in place */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* all pixels use these weights before the next weights are read */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* these weights are used for all pixels before others are read */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;
@@ -151,7 +151,7 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 }
 
 #ifdef TMO_ESP_NN
-/* Copies n pixels whose channels are `step` bytes apart in the source and `to_step` bytes in the target. */
+/* Copies the channels of n pixels, which are `step` bytes apart in the source and to_step bytes apart in the target. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
     copy_values(to, from, n * step);
@@ -160,15 +160,15 @@ static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32
   for (; n > 0; --n, to += to_step, from += step) copy_values(to, from, channels);
 }
 
-/* A call of ESP-NN's depthwise convolution for n adjacent pixels. */
+/* Arguments for a call of ESP-NN's depthwise convolution for n adjacent pixels. */
 typedef struct {
   data_dims_t input, filter, output;
   dw_conv_params_t params;
-  int8_t *own, *image, *made; /* scratch for ESP-NN itself, for the input under the windows, and for the output */
+  int8_t *own, *image, *made; /* scratch memory for ESP-NN itself, for the input values, and for the output */
 } esp_call;
 
 /* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 columns beyond the last window.
- * Returns false if this version of ESP-NN needs more scratch than the program reserves. */
+ * Returns false if this version of ESP-NN needs more scratch memory than the program provides. */
 static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   const tmo_op *op = k->op;
   const uint32_t wide = tmo_esp_columns(op, n), padded = esp_scales(k), room = tmo_esp_depthwise_own(op, padded, n);
@@ -182,7 +182,8 @@ static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   return esp_nn_get_depthwise_conv_scratch_size(&call->input, &call->filter, &call->output, &call->params) <= (int)room;
 }
 
-/* Calls ESP-NN for pixels whose input was copied. ESP-NN does not write through its pointers without const. */
+/* Calls ESP-NN's depthwise convolution for pixels whose input values were copied. ESP-NN declares some inputs without const, but does not write to
+ * them. */
 static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
   const uint32_t padded = (uint32_t)call->output.channels;
@@ -193,7 +194,8 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies the columns of an input row from `start` on. Some of the columns may be outside the row. The padding of the channels may have any values. */
+/* Copies the columns of an input row from column `start` on. Some of these columns may be outside the row. The channels that ESP-NN adds as padding
+ * may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;
@@ -205,7 +207,7 @@ static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start
   fill_values(image + (before + there) * padded, zero, (columns - before - there) * padded);
 }
 
-/* Computes a row of a depthwise convolution from whole input rows. */
+/* Computes an output row of a depthwise convolution from whole input rows. */
 static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t padded = esp_scales(k), most = tmo_esp_pixels(op, padded, k->out_width);
@@ -226,7 +228,7 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent pixels with the C twin of ESP-NN. The taps of pixel p begin p times step bytes after taps[i]. */
+/* Computes n adjacent output pixels with a function in C instead of ESP-NN. Tap i of output pixel p is at taps[i] + p * step. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

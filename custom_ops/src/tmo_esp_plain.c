@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file uses ESP-NN for ADD, MUL and pooling operators that the converter has not packed. ESP-NN's vector code gives TFLM's bytes for whole
- * aligned vectors. The C kernels of this library compute rows that do not consist of whole aligned vectors. For a size that is no multiple of a
- * vector, esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
+/* This file computes unpacked ADD, MUL and pooling operators with ESP-NN. ESP-NN's vector code computes TFLM's bytes if all data are whole aligned
+ * vectors. For other data, the C kernels of this library are used. For data that are not whole vectors, esp_nn_mul_elementwise_s8 may round
+ * differently, and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 
@@ -10,12 +10,12 @@
 
 enum {
   VECTOR_BYTES = 16,
-  MOST_AREA = 255, /* the sums of a pool with this many taps fit int16 */
+  MOST_AREA = 255, /* the sums of a pool with at most this many taps fit int16 */
 };
 
 static bool is_vector(const void *at) { return (uintptr_t)at % VECTOR_BYTES == 0; }
 
-/* Returns whether two operands and the output consist of whole vectors, and output element i depends on element i of both operands. */
+/* Returns whether two operands and the output are whole vectors, and output element i needs only element i of both operands. */
 static bool are_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, const int8_t *out) {
   const uint32_t n = k->out_width * k->out_channels;
   return tmo_is_elementwise(k) && n % VECTOR_BYTES == 0 && is_vector(a) && is_vector(b) && is_vector(out);

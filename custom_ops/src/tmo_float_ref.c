@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file selects the kernel for the function of a float32 operator. */
+/* The functions of this file select the kernel for the function of a float32 operator. */
 #include <stddef.h>
 
 #include "tmo/elements.h"
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* tmo_float_divisor() is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that the assembler refuses. */
+/* tmo_float_divisor() is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler rejects. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -21,8 +21,7 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
 }
 
-/* Gathers inputs row by row and column by column, the order in which TFLM scatters them: TransposeConv,
- * kernels/internal/reference/transpose_conv.h. */
+/* Adds products row by row and column by column, the order of TFLM's function TransposeConv in kernels/internal/reference/transpose_conv.h. */
 void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / 4, row = op->kernel_w * channels;
@@ -50,13 +49,14 @@ void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
 
-/* This record has, for one axis, the two input coordinates next to an output coordinate, and the distance from the first input coordinate. */
+/* The two input coordinates next to an output coordinate along one axis, and the distance from the first of them. */
 typedef struct {
   uint32_t low, high;
   float part;
 } neighbours;
 
-/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. The computed position is greater than -1 and less than `in`. */
+/* TFLM's function ComputeInterpolationValues in kernels/internal/reference/resize_bilinear.h computes the same position. The position is greater than
+ * -1 and less than `in`. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -66,7 +66,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* Interpolates one channel between the four neighbours of a position. TFLM adds a rounding offset of 0, which turns -0 into 0. */
+/* Interpolates one channel between the four pixels next to a position. TFLM adds a rounding offset of 0, which turns -0 into 0. */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -81,7 +81,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general loop below */
+    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general one */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -94,13 +94,13 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once; with more elements, the stack would be larger than for other kernels */
+enum { COPIED = 12 }; /* number of elements that are copied at once; more would need more stack than other kernels */
 
-/* The elements of an operand in a row of pixels. */
+/* The elements of an operand for a row of pixels. */
 typedef struct {
-  const int8_t *at;        /* pointer to the next pixel */
-  uint32_t pixel, element; /* bytes from pixel to pixel and from element to element, or 0 where the operand is repeated */
-  bool copied;             /* whether the operand's elements must be copied, because they are not aligned or not adjacent */
+  const int8_t *at;        /* address of the next pixel */
+  uint32_t pixel, element; /* distances in bytes between pixels and between elements; 0 repeats the pixel or the element */
+  bool copied;             /* whether the elements must be copied, because they are not aligned or not adjacent */
 } side;
 
 static bool is_aligned(const void *at) { return (uintptr_t)at % sizeof(int32_t) == 0; }
@@ -111,7 +111,8 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. A repeated element is copied only by the first call for a pixel. */
+/* Returns n elements of an operand's pixel, from element i on. The returned elements are aligned and adjacent. A repeated element is copied only by
+ * the first call for a pixel. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -120,7 +121,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row in pieces. Before each piece is computed, the elements of its operands are copied. */
+/* Computes an output row in pieces. The elements of the operands are copied before each piece is computed. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
@@ -138,7 +139,7 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
   const uint32_t first = tmo_first_operand(k);
   side x = side_of(k, window, first), other = side_of(k, window, 1 - first);
-  /* LEAKY_RELU reads one element of this operand */
+  /* LEAKY_RELU reads only one element of its second operand */
   if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at);
   if (x.pixel == n * x.element && other.pixel == n * other.element) {
     n *= pixels;
@@ -163,7 +164,7 @@ static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *
   make_copied(k->op, &x, &other, out, 4, 1, n, make);
 }
 
-/* Replaces infinities by the greatest finite values. Comparing four results at once takes fewer instructions than limiting each result. */
+/* Replaces infinities by the largest finite values. One comparison for four results takes fewer instructions than a limit for each result. */
 TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
   const float most = 3.40282347e+38f;
   for (uint32_t next; n > 0; y += next, n -= next) {
@@ -189,11 +190,12 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
   make_finite((float *)out, n);
 }
 
-/* Each array has the kernels of one kind, ordered by TMO_FUNCTION_* constants. tmo_check() has ensured that a kind has its operator's function. */
+/* Each of these arrays has the kernels of one kind of operator, in the order of TMO_FUNCTION_*. tmo_check() has ensured that the kind has the
+ * operator's function. */
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
-/* Rare functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
+/* Rare functions have an array of their own, so that programs without them need neither fmodf() nor double. */
 static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
                                           tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
 static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,
@@ -230,7 +232,7 @@ static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   return op->smallest ? tmo_place_of_smallest_s8 : tmo_place_of_greatest_s8;
 }
 
-/* Computes a row whose windows are adjacent runs of aligned float32 values. */
+/* Computes an output row whose windows are runs of adjacent, aligned float32 values. */
 static TMO_ALWAYS_INLINE void place_in_runs(const tmo_kernel *k, const float *x, int8_t *out, bool smallest) {
   for (const int8_t *const end = out + 4 * k->out_width; out != end; out += 4) {
     const float *const first = x, *const after = x + k->op->kernel_w, *best = x + 1;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes one step of an int8 LSTM with int16 cells. Source in TFLM: LstmStep, micro/kernels/lstm_eval.h. */
+/* This file computes one step of an int8 LSTM, whose cells are int16. TFLM's function LstmStep in micro/kernels/lstm_eval.h computes the same
+ * output. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
-enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* the gates of an LSTM, in the program's order */
+enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order of the program */
 
-#define LAST 0x1FDFF /* beyond this argument, an LSTM's curve is constant */
+#define LAST 0x1FDFF /* for arguments beyond this one, curve() is constant */
 
-/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, the curve is 2^15 minus its
- * value for -x. tanh(x) is twice curve(2 x), minus 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
+/* For x >= 0, returns 2^15 / (1 + e^(-x / 2^13)), interpolated from a table of 256 values for arguments 2^9 apart. For x < 0, the result is 2^15
+ * minus the result for -x. tanh(x) is twice curve(2 x), minus 1. TFLM's functions Logistic and Tanh for int16 in
+ * kernels/internal/reference/integer_ops compute the same values. */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;
@@ -23,8 +25,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* This record points to the next scales of an LSTM. Each output channel has two scales for each gate, then one for the kept part of the cell, one for
- * the added part, and one for the output. */
+/* Where the next scales of an LSTM operator are. Each output channel has two scales for each gate, one for the kept part of the cell, one for the
+ * added part, and one for the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -33,18 +35,18 @@ typedef struct {
 /* Returns x, scaled and saturated. */
 #if TMO_WIDE_MULTIPLY
 static TMO_ALWAYS_INLINE
-#else /* a function call saves flash, because the multiplication takes many instructions */
+#else /* without inlining, the long multiplication takes less flash */
 TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns the product of a and b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
+/* Returns a * b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate has two sums: the products with the input, and the products with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has two sums: of products with the input, and of products with the previous output */
 
-/* Adds the products of inputs and weights to the two sums of each gate, for one output channel. For each gate, `w` has the weights of the input, then
- * the weights of the previous output. */
+/* For one output channel, adds the products of inputs and weights to the two sums of each gate. For each gate, `w` has the weights of the input, and
+ * then the weights of the previous output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
   for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {
@@ -61,7 +63,7 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* The operands of an LSTM have one row each: the input, the previous output, and the cells of two bytes. The kernel overwrites the previous output
+/* Each operand of an LSTM has one row: the input, the previous output, and the cells with two bytes each. The kernel overwrites the previous output
  * and the cells. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
@@ -89,7 +91,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* right shift from the unit of cells to the unit of the curve's argument */
+    const uint32_t right = next.shifts[1] & 15; /* right shift from the unit of the cells to the unit of the curve's argument */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

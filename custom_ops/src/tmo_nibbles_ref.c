@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions with int4 weights, two of which are in a byte. The first of two int4 weights is in the lower half of a byte. Source
- * in TFLM: UnpackDenseInt4IntoInt8, kernels/internal/portable_tensor_utils.cc. */
+/* This file computes convolutions with int4 weights. Two weights share a byte. The first of two int4 weights is in the lower half of its byte. TFLM's
+ * function UnpackDenseInt4IntoInt8 in kernels/internal/portable_tensor_utils.cc reads the same weights. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -9,7 +9,7 @@
 static TMO_ALWAYS_INLINE int32_t low_weight(int32_t byte) { return ((byte & 15) ^ 8) - 8; }
 static TMO_ALWAYS_INLINE int32_t weight_at(const int8_t *w, uint32_t i) { return i % 2 != 0 ? w[i / 2] >> 4 : low_weight(w[i / 2]); }
 
-/* Multiplies n input bytes, `step` bytes apart, by int4 weights i, i + 1, ... and returns the sum. */
+/* Multiplies n input bytes, which are `step` bytes apart, by the int4 weights from number i on. Returns the sum of the products. */
 static uint32_t products(const int8_t *x, uint32_t step, const int8_t *w, uint32_t i, uint32_t n, int32_t zero_point) {
   const ptrdiff_t next = (int32_t)step;
   uint32_t sum = 0;
@@ -37,8 +37,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
   return sum;
 }
 
-/* Adds the products of a tap with n channels of the output. Each input channel has `each` output channels. The n outputs begin after the first
- * `skipped` outputs of the first input channel. */
+/* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. Each input channel has `each`
+ * output channels. The sums begin after the first `skipped` output channels of the first input channel. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of OWN operators calls the application's kernels. */
+/* The kernel of an OWN operator calls a kernel of the application. */
 #include "tmo/own.h"
 
 #include <stddef.h>

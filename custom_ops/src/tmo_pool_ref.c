@@ -27,7 +27,7 @@ static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, 
   return greatest;
 }
 
-/* Adds four channels of adjacent pixels to the halves of `even` and `odd`. */
+/* Adds four channels of adjacent pixels to the int16 halves of `even` and `odd`. */
 static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
   for (; pixels > 0; --pixels, x += channels) {
     const int32_t word = tmo_word(x);
@@ -48,7 +48,7 @@ static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, u
   return (int32_t)((low & 0x00FF00FFu) | high << 8);
 }
 
-/* Computes one output pixel with at least four channels, four channels at once. */
+/* Computes one output pixel with at least four channels, four channels at a time. */
 static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
@@ -59,7 +59,7 @@ static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* Puts the greatest values or the averages of the pixels under a window into `pools`, for four channels of int16. */
+/* Writes the greatest or the average int16 values of the pixels under a window to `pools`, for four channels. */
 static TMO_ALWAYS_INLINE void pool_four(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels, bool greatest, int32_t pools[2]) {
   int32_t ab = (int32_t)0x80008000u, cd = ab, sums[4] = {0, 0, 0, 0};
   for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
@@ -82,7 +82,7 @@ static TMO_ALWAYS_INLINE void pool_four(const tmo_window *v, uint32_t c, uint32_
   pools[1] = greatest ? cd : tmo_low_halves(tmo_divide_rounded(sums[2], area), tmo_divide_rounded(sums[3], area));
 }
 
-/* Computes one output pixel with at least four channels of int16, four channels at once. */
+/* Computes one output pixel with at least four int16 channels, four channels at a time. */
 static TMO_ALWAYS_INLINE void pool_fours(const tmo_kernel *k, const tmo_window *v, bool greatest, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   const int32_t least = tmo_low_halves(k->op->range_s16, k->op->range_s16), most = tmo_high_halves(k->op->range_s16, k->op->range_s16);
@@ -105,7 +105,7 @@ TMO_OWN_FRAME static void average_fours(const tmo_kernel *k, const tmo_window *v
 #if TMO_CORE_MVE || TMO_CORE_DSP
 enum { MOST_ADDED = 256 }; /* the sum of this many bytes fits int16 */
 
-/* Adds the bytes of adjacent pixels to the sums of their channels. */
+/* Adds the bytes of adjacent pixels to the sum of each channel. */
 static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, uint32_t pixels) {
 #if TMO_CORE_MVE
   tmo_mve_add_pixels(sums, bytes, channels, pixels);
@@ -126,7 +126,7 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 #endif
 }
 
-/* Adds the pixels under a window to the sums of an average pool or mean. The last call for the sums writes the output. */
+/* Adds the pixels under a window to the sums of an average pool or a mean. The last call for the sums writes the output. */
 static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
   const uint32_t channels = k->out_channels, adjacent = tmo_by_row(k->op) ? v->columns : 1u;
@@ -145,8 +145,8 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. TFLM:
- * kernels/internal/reference/integer_ops/pooling.h, and QuantizedMeanOrSum of kernels/internal/reference/reduce.h for MEAN. */
+/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. TFLM computes the same in
+ * kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of kernels/internal/reference/reduce.h. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   if (tmo_has_sums(k) && !is_extreme(k->op)) {
@@ -175,7 +175,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. */
+/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. */
 static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_DSP
   const bool greatest = tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16);
@@ -187,7 +187,7 @@ static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i,
   pool_s16_of(k->op)(k, v, i, out);
 }
 
-/* Computes a pool whose windows are single pixels, such as RELU6. With windows of one pixel, a pool only limits the values to a range. */
+/* Computes a pool whose windows are single pixels, such as RELU6. Such a pool only limits the values to a range. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t n = k->out_width * k->out_channels;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file sums rows over a sliding window. The state keeps the sums from run to run. Each run adds the new rows and subtracts the oldest rows. */
+/* This file adds up the rows of a sliding window. The state keeps the sums from one inference to the next. Each inference adds the new rows, and
+ * subtracts the rows that leave the window. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/kernels.h"
 
-/* Returns the mean of all pixels, given their sum. */
+/* Returns the mean of all pixels of the window, from their sum. */
 static int8_t output(const tmo_kernel *k, uint32_t sum) {
   const tmo_op *op = k->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -13,8 +14,8 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
   return tmo_output(k, tmo_divide_rounded((int32_t)sum, (int32_t)area) - op->output_zero_point);
 }
 
-/* Operand 0 has the new rows. Operand 1 has the rows that leave the window, which are as many as the new rows. An optional operand before the last
- * operand has rows that are added in the current run only. The last operand has the sums, which are updated. */
+/* Operand 0 has the new rows. Operand 1 has the rows that leave the window, which are as many as the new rows. An optional third operand has rows
+ * that are added in this inference only. The last operand has the sums, which the kernel updates. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;

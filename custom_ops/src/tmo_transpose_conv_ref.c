@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes transposed convolutions by gathering inputs. TFLM computes the same sums by scattering inputs: TransposeConv,
- * kernels/internal/reference/integer_ops/transpose_conv.h. */
+/* This file computes each output pixel of a transposed convolution from the input pixels that it needs. TFLM's function TransposeConv in
+ * kernels/internal/reference/integer_ops/transpose_conv.h instead adds each input pixel to several output pixels. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
 
-/* Returns the input bytes whose products are summed for output column x. Each part has one column of taps, with a run of bytes for each input row.
- * bytes: size of an element. *w: receives the address of the first part's weights. */
+/* Returns the input bytes whose products are added up for output column x. Each part is one column of taps, with a run of bytes for each input row.
+ * bytes: size of an element. w: set to the weights of the first part. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file calls generated vector kernels for convolutions and for ADD. */
+/* This file calls generated vector kernels for convolutions and additions. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -11,9 +11,9 @@
 
 static const int32_t no_bias;
 
-enum { TMO_ADD_LEFT_SHIFT = 20 }; /* the left shift is a constant of the generated kernel */
+enum { TMO_ADD_LEFT_SHIFT = 20 }; /* the left shift is a constant in the generated kernel */
 
-/* How the pointers of a window are arranged. A pointer points to a pixel, or to a row whose columns are `apart` bytes apart. */
+/* How the addresses in a window are arranged. An address is that of a pixel, or of a row whose columns are `apart` bytes apart. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -28,7 +28,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
 /* Returns whether one call computes the whole sum of an output, as the vector kernels require. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
-/* Computes n output pixels whose windows are `step` bytes apart. */
+/* Computes n output pixels. The windows of adjacent pixels are `step` bytes apart. */
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
@@ -57,7 +57,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
 bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
-  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* vectors need windows that are completely inside the input */
+  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* the vector kernels need windows that are completely inside the input */
   const tmo_window first = tmo_column(k, rows, 0);
   conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
@@ -95,7 +95,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 #if TMO_RUNS_RVV
 
-/* Hosts run the same kernel descriptions without vectors. */
+/* On hosts, these kernels are compiled without vector instructions. */
 #if TMO_RVV
 #define FROM_DESCRIPTION(name) tmo_##name##_rvv
 #else
@@ -103,7 +103,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* from this many channels on, vectors of channels are faster than vectors of pixels */
+enum { NARROW = 16 }; /* with at least this many channels, vectors of channels are faster than vectors of pixels */
 
 /* Returns the multipliers of a packed convolution, which are stored after the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
@@ -124,7 +124,8 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* Copies the bytes under windows over whole rows, one window after the other. offset: bytes from the start of each row to the first window. */
+/* Copies the input bytes under windows of whole rows, one window after the other. offset: distance in bytes from the start of each row to the first
+ * window. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
@@ -132,14 +133,14 @@ static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixe
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* Copies the bytes under windows of single pixels, one window after the other. */
+/* Copies the input bytes under windows of single pixels, one window after the other. */
 static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
   const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
                                   .next_row = (int32_t)k->in_channels};
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* Copies the values under one window. */
+/* Copies the input values under one window. */
 static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -162,7 +163,7 @@ static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 
 void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { take(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
-/* Copies the values under the windows of output pixels [x, x + n) of a row. */
+/* Copies the input values under the windows of n output pixels of a row, from pixel x on. */
 static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels;

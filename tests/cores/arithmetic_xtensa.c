@@ -1,6 +1,6 @@
-/* Supplies what Debian's libgcc lacks for the lx106: multiplication, division and float32. The lx106 has no instructions for
- * multiplication and division. Real chips have float32 functions in ROM. The functions are slow. A program that calls the functions has
- * correct outputs, but too high instruction counts. */
+/* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. The lx106 has no instructions for
+ * multiplication and division. Real lx106 chips have float32 functions in ROM. These functions are slow. A program that calls these functions has
+ * correct outputs, but executes too many instructions. */
 #include <stdint.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* The struct holds a finite float32 number, which is value times 2 to the power exponent. No kernel computes with infinities or NaN. */
+/* A finite float32 number, which is value * 2^exponent. No kernel computes with infinities or NaN. */
 typedef struct {
   int64_t value;
   int exponent;
@@ -72,7 +72,7 @@ static number unpacked(float x) {
   return (number){bits >> 31 ? -value : value, field ? field - 150 : -149};
 }
 
-/* Rounds to the nearest float32, with ties to even. */
+/* Rounds a number to the nearest float32 value, and ties to the even one. */
 static float packed(number x) {
   uint32_t bits = x.value < 0 ? 0x80000000u : 0;
   uint64_t value = x.value < 0 ? -(uint64_t)x.value : (uint64_t)x.value;
@@ -107,7 +107,7 @@ float __mulsf3(float a, float b) {
   return packed((number){__muldi3(x.value, y.value), x.exponent + y.exponent});
 }
 
-/* The operands of this division differ by a factor below 2^32, or are zero. */
+/* The two operands are zero, or differ by a factor below 2^32. */
 float __subsf3(float a, float b) {
   number x = unpacked(a), y = unpacked(b);
   if (x.value == 0) return packed((number){-y.value, y.exponent});

@@ -1,9 +1,10 @@
-/* Runs the self-test of a module of `optimize --emit c`, and prints the RAM that the test used. MODULE is the module's name. */
+/* Runs the self-test of a C module that `optimize --emit c` has written, and prints how much RAM the test used. The macro MODULE is the name of the
+ * module. */
 #include "core.h"
 #include "module.h"
 
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* the paint begins this many words below the stack frame, because called functions use the words above */
+#define STACK_SPARE 16u /* unpainted words below the stack frame, because called functions use them */
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 

@@ -1,6 +1,6 @@
-/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB.
- * For each case, the runner prints one line of figures, and optionally one line for each operator.
- * The runner includes the executor a second time because the runner needs the static function step(). */
+/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at the address CORE_BLOB. For each case, the runner prints
+ * one line of figures, and if requested one line for each operator. The runner includes the source of the executor, because it calls the executor's
+ * static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,34 +24,34 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* the paint begins this many words below the stack frame, because called functions use the words above */
+#define STACK_SPARE 16u /* unpainted words below the stack frame, because called functions use them */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
 typedef struct {
-  uint32_t magic, n_cases, cases; /* the array blob_case[n_cases] begins at this offset */
+  uint32_t magic, n_cases, cases; /* offset of the array blob_case[n_cases] */
 } blob_header;
 
 typedef struct {
-  uint32_t program, program_bytes; /* offsets count from the blob's start */
-  uint32_t arena_bytes, workspace; /* the workspace begins at this offset in the arena */
-  uint32_t n_inputs, n_outputs, io; /* the array blob_io[n_inputs + n_outputs] begins at this offset */
+  uint32_t program, program_bytes; /* offsets count from the start of the blob */
+  uint32_t arena_bytes, workspace; /* offset of the workspace in the arena */
+  uint32_t n_inputs, n_outputs, io; /* offset of the array blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
-  uint32_t state; /* the state, which outlives a run, begins at this offset in the arena */
-  uint32_t core;  /* RUN_*, */
+  uint32_t state; /* offset in the arena of the state, which outlives a run */
+  uint32_t core;  /* which cores run (RUN_*) */
 } blob_case;
 
 enum {
   RUN_ALL,    /* one core runs the whole program */
-  RUN_FIRST,  /* this core makes only core 0's part of the outputs, which may be wrong */
-  RUN_SECOND, /* this core makes only core 1's part of the outputs */
-  RUN_BOTH    /* both cores run, and each core makes its own part */
+  RUN_FIRST,  /* only core 0's part of each iteration runs, so the outputs may be wrong */
+  RUN_SECOND, /* only core 1's part of each iteration runs */
+  RUN_BOTH    /* both cores run their parts of each iteration */
 };
 
 typedef struct {
-  uint32_t arena; /* the buffer begins at this offset in the arena */
+  uint32_t arena; /* offset of the buffer in the arena */
   uint32_t bytes;
-  uint32_t data;  /* the input's values or the output's expected values begin at this offset; 0 means that the blob has none */
+  uint32_t data;  /* offset of the input's values or of the expected output, or 0 if the blob has none */
 } blob_io;
 
 typedef struct {
@@ -77,7 +77,7 @@ static void write_number(const char *name, int64_t value) {
   core_write(end);
 }
 
-/* Returns the clock ticks of a loop that has LOOPS iterations of two instructions. */
+/* Returns how many ticks a loop with LOOPS iterations of two instructions takes. */
 static uint64_t calibrate(void) {
   core_clock_start();
 #if defined(__riscv) || defined(__xtensa__)
@@ -103,11 +103,11 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* One core simulates both cores, so that no core ever waits. */
+/* One core simulates both cores, so no core waits for the other. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* Runs a whole program, or only one core's part of the program. Nothing waits for the other core. */
+/* Runs a whole program, or only one core's part of it. The run never waits for the other core. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
@@ -174,7 +174,7 @@ static void run_by_operator(const void *program, void *const *io, void *workspac
 static uint8_t *align16(uint8_t *p) { return p + (-(uintptr_t)p & 15u); }
 
 static void fill_inputs(const blob_case *c, const blob_io *io, uint8_t *arena) {
-  for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u); /* a workspace needs no initialisation */
+  for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u); /* the workspace needs no initialisation */
   memset(arena + c->state, 0, tmo_header_of(blob + c->program)->state);
   for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(arena + io[i].arena, blob + io[i].data, io[i].bytes);
 }
@@ -202,7 +202,7 @@ static void run_case(const blob_case *c) {
     return;
   }
   const uint32_t n_io = c->n_inputs + c->n_outputs;
-  uint32_t bytes[TMO_MAX_IO + 1]; /* the state follows all other buffers */
+  uint32_t bytes[TMO_MAX_IO + 1]; /* the state follows the inputs and outputs */
   void *buffers[TMO_MAX_IO + 1];
   for (uint32_t i = 0; i < n_io; ++i) {
     bytes[i] = io[i].bytes;
@@ -219,7 +219,7 @@ static void run_case(const blob_case *c) {
 #endif
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
-  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 1 runs what core 0 has set up, so core 0 must run first */
+  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 1's part needs the data that core 0's part sets up */
     run_as(RUN_FIRST, program, buffers, arena + c->workspace);
     fill_inputs(c, io, arena);
   }
@@ -230,7 +230,7 @@ static void run_case(const blob_case *c) {
   write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
-  if (c->by_operator && m.status >= TMO_OK) { /* the status is positive while a sliding window fills */
+  if (c->by_operator && m.status >= TMO_OK) { /* a positive status means that a sliding window is not full yet */
     fill_inputs(c, io, arena);
     run_by_operator(program, buffers, arena + c->workspace);
   }

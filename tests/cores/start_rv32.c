@@ -1,4 +1,4 @@
-/* Starts a program on RISC-V in QEMU or Spike, and counts instructions by minstret. */
+/* Starts a program on RISC-V in QEMU or Spike. The register minstret counts instructions. */
 #include "core.h"
 
 extern uint32_t core_data[], core_data_end[], core_data_load[], core_bss[], core_bss_end[];
@@ -41,7 +41,7 @@ static int32_t semihost(int32_t operation, const void *parameter) {
 void core_write(const char *text) { semihost(0x04, text); }
 
 _Noreturn void core_exit(int code) {
-  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* ADP_Stopped_ApplicationExit */
+  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* the code ADP_Stopped_ApplicationExit of semihosting */
   semihost(0x20, group);
   for (;;) {
   }

@@ -1,9 +1,9 @@
-/* Starts the second Cortex-M33 of Arm's SSE-200 in QEMU's mps2-an521, which waits until the first core sets its vector table. */
+/* Starts the second Cortex-M33 of Arm's SSE-200 (mps2-an521 in QEMU), which waits until the first core sets its vector table. */
 #include "core.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define INITSVTOR1 REGISTER(0x50021114u)
-#define CPUWAIT REGISTER(0x50021118u) /* each bit makes one core wait */
+#define CPUWAIT REGISTER(0x50021118u) /* each bit of the register makes one core wait */
 #define CPACR REGISTER(0xE000ED88u)
 #define STACK_WORDS 1024
 
@@ -16,7 +16,7 @@ _Noreturn static void fault(void) {
 }
 
 _Noreturn static void start(void) {
-  CPACR |= 0xFu << 20; /* each core enables floating point separately */
+  CPACR |= 0xFu << 20; /* each core must enable floating point for itself */
   __asm__ volatile("dsb\n isb" : : : "memory");
   for (;;) work();
 }

@@ -1,5 +1,5 @@
-/* Reads numbers in threes: a value x, a multiplier and a shift. Writes the result of high_mul() for x and the multiplier. Then writes the
- * result of rescale() for x, the lower 31 bits of the multiplier, and the shift. */
+/* Reads groups of three numbers: a value x, a multiplier and a shift. First writes tmo_high_mul() of x and the multiplier. Then writes tmo_rescale()
+ * of x, the lower 31 bits of the multiplier, and the shift. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

@@ -1,15 +1,15 @@
-/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
- * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
- * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in a buffer that only one
- * core uses in the undamaged program. After a time limit, a run that has not ended also ends the process.
+/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on two threads if
+ * tmo_check_cores() accepts it. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined
+ * arithmetic ends the process. With ThreadSanitizer, a race between the threads also ends the process. Races are allowed in a buffer that only one
+ * core uses in the undamaged program. A run that exceeds the time limit also ends the process.
  *
- * A case is the number of a valid program, and a few edits of the program's fields or of the buffers around the program.
+ * A case is the number of a valid program, with a few edits of its fields or of the buffers around it.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame, even if the program
- * reads a streamed input. */
+ * A FILE has the uint32 numbers n_inputs and n_outputs, the size of each input and output, the inputs, the expected outputs, and the program. Input 0
+ * is a whole frame, even if the program takes it as a streamed input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,18 +28,18 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 #define MAX_IO 8
 #define MAX_FILES 256
 #define MAX_EDITS 16
-#define SECONDS 20 /* time limit of a run */
+#define SECONDS 20 /* time limit of a run in seconds */
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the program's state or slow memory */
-  uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
-  uint32_t input_bytes, row_bytes; /* sizes of the whole input 0 and of one row of input 0; io_bytes[0] may be the size of one push */
+  uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the state or of slow memory */
+  uint8_t *io[MAX_IO]; /* buffers of the inputs, then of the expected outputs */
+  uint32_t input_bytes, row_bytes; /* sizes of the whole input 0 and of one of its rows; io_bytes[0] may be the size of one push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
   size_t tables;
-  uint32_t shardings, n_shardings; /* the table of tmo_sharding[] for two cores begins at this offset */
+  uint32_t shardings, n_shardings; /* offset and length of the table tmo_sharding[], for two cores */
 } sample;
 
 typedef struct { /* any field of an edit may have any value */
@@ -52,7 +52,7 @@ typedef struct { /* any field of an edit may have any value */
 
 static sample samples[MAX_FILES];
 static uint32_t n_samples;
-static uint64_t most_cost = 2000000; /* a run has a limit of byte operations, because a damaged program may be slow without a defect */
+static uint64_t most_cost = 2000000; /* limit of byte operations in a run, because damaged programs may be slow without a defect */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -69,7 +69,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* Returns the end of an operator's tables, or of the record that describes its copied weights. */
+/* Returns the end of an operator's tables, or of the record of its copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
@@ -111,7 +111,7 @@ static sample load(const char *path) {
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.input_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* s.tables must include the column windows of all tensors */
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* the tables include the column windows of all tensors */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
@@ -148,7 +148,7 @@ static uint32_t resized(uint32_t size, const edit *e) {
 
 static void apply(sample *s, const edit *e) {
   const size_t tables = s->tables < s->size ? s->tables : s->size;
-  if (tables < 4) return; /* truncated repeatedly */
+  if (tables < 4) return; /* earlier edits have truncated the program too far */
   switch (e->kind % 11) {
     case 0: s->program[e->at % tables] = (uint8_t)e->value; break;
     case 1: s->program[e->at % tables] ^= (uint8_t)(1u << e->value % 8); break;
@@ -156,13 +156,13 @@ static void apply(sample *s, const edit *e) {
     case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
     case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
-    case 6: { /* the edit copies some bytes of the program's tables to another place in the tables */
+    case 6: { /* copies some bytes of the program's tables to another place in the tables */
       const size_t n = 2u + 2u * (e->length % 30u);
       if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;
     }
     case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
-    case 8: { /* give a tensor's rows another width with the same bytes */
+    case 8: { /* changes the width of a tensor's rows, but not their number of bytes */
       if (s->size < sizeof(tmo_header)) break;
       const tmo_header *h = tmo_header_of(s->program);
       const size_t at = h->tensors + (size_t)(e->at % (h->n_tensors + 1u)) * sizeof(tmo_tensor);
@@ -175,13 +175,13 @@ static void apply(sample *s, const edit *e) {
       memcpy(s->program + at, &t, sizeof t);
       break;
     }
-    case 9: { /* share an operator between both cores at random */
+    case 9: { /* divides an operator between two cores at random */
       const tmo_sharding sharding = {(uint16_t)(TMO_SHARDING_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
       const size_t at = s->shardings + (s->n_shardings > 0 ? e->at % s->n_shardings : 0) * sizeof sharding;
       if (s->n_shardings > 0 && at + sizeof sharding <= s->size) memcpy(s->program + at, &sharding, e->from % 2 ? 4 : sizeof sharding);
       break;
     }
-    default: { /* change the buffers around the program */
+    default: { /* changes the buffers around the program */
       const uint32_t n_io = s->n_inputs + s->n_outputs + 1, i = e->at % (n_io + 2);
       if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
       else if (i == n_io) s->workspace = resized(s->workspace, e);
@@ -208,7 +208,7 @@ static uint64_t cost(const sample *s, const tmo_op *op) {
   return bytes * (1 + taps * (mixes ? in->channels : 1));
 }
 
-/* Pushes part n of a frame, up to the frame's end. */
+/* Pushes part n of a frame, up to the end of the frame. */
 static void push(const sample *s, void *const *io, uint32_t n) {
   const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->input_bytes ? s->input_bytes - at : 0;
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
@@ -224,13 +224,13 @@ static uint64_t dearest_iteration(const sample *s) {
   return dearest;
 }
 
-/* Runs on two threads, unless two threads are too slow. Returns true if the run ended successfully. */
+/* Runs a program on two threads if they are fast enough. Returns true if the run ended successfully. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
-/* Calls tmo_step() until the run ends or exceeds the limit. Returns true if the run ended. */
+/* Calls tmo_step() until the run ends or exceeds the limit. Returns true if the run has ended. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
   const uint64_t dearest = dearest_iteration(s);
@@ -240,11 +240,11 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended although a window is not full yet */
+    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended, although a sliding window is not full yet */
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
-      ++spent; /* no iteration ran */
+      ++spent; /* the call ran no iteration */
     } else if (status == TMO_MORE) {
       spent += 1 + cost(s, &ops[state_of_run.op]);
     } else {
@@ -262,13 +262,13 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
-/* Returns the bytes of buffer i. Slow memory has exactly the size that the program declares. */
+/* Returns how many bytes buffer i has. Slow memory has exactly the size that the program declares. */
 static uint32_t bytes_of(const sample *s, uint32_t i) {
   const bool slow = tmo_header_of(s->program)->pools > 0 && i + 1 == tmo_slow_base(s->program);
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
 }
 
-/* Runs a program in the smallest allowed buffers. RIGHT means that the outputs equal the outputs of the undamaged program. */
+/* Runs a program in the smallest buffers that tmo_check() allows. RIGHT means that the outputs equal those of the undamaged program. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
@@ -294,7 +294,7 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, but tmo_step() computes one tile */
   }
-  if (s->io_bytes[n] > 0) { /* the state or slow memory is unchanged in the first run, and has arbitrary bytes in the second run */
+  if (s->io_bytes[n] > 0) { /* the second run begins with arbitrary bytes in the state or in slow memory */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
@@ -324,7 +324,7 @@ static int load_all(char **files, int n) {
     sample *s = &samples[n_samples];
     *s = load(files[i]);
     const tmo_status build = tmo_check_build(s->program, s->size, s->n_inputs, s->n_outputs, s->workspace);
-    if (build == TMO_ERROR_KERNEL) { /* the build lacks a part */
+    if (build == TMO_ERROR_KERNEL) { /* the build lacks a part that the program needs */
       release(s);
       continue;
     }
@@ -336,7 +336,7 @@ static int load_all(char **files, int n) {
   return n_samples > 0 ? 0 : 5;
 }
 
-/* Runs a case. The first two bytes of a case are the number of a program, and edits follow. */
+/* Runs one case. The first two bytes of a case are the number of a program. Its edits follow. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);
@@ -389,7 +389,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* the limit of a run is smaller, since libFuzzer prefers cases that run long */
+  most_cost /= 10; /* the limit is smaller, because libFuzzer prefers cases that run long */
   return 0;
 }
 

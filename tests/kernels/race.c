@@ -1,5 +1,5 @@
-/* Runs the cases of tests/cores/cases.py on two threads, RUNS times each with different delays.
- * The exit code is 1 for wrong bytes or an error.
+/* Runs each case of tests/cores/cases.py RUNS times on two threads, each time with different delays. The exit code is 1 if an output is wrong or a
+ * run fails.
  *
  *   race CASES RUNS SEED */
 #include <stdio.h>

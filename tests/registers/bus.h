@@ -1,6 +1,6 @@
-/* Simulates a bus with peripherals, independently of the register generator.
+/* Simulates a bus with peripherals, independently of the generator of register drivers.
  *
- * The bus stores values of fields, not of registers, so that a peripheral can have several layouts. The bus logs reads that clear a field,
+ * The bus stores the values of fields instead of registers, so that a peripheral can have several layouts. The bus logs reads that clear a field,
  * writes that start something, and writes that clear a field. */
 #ifndef BUS_H_
 #define BUS_H_
@@ -12,7 +12,7 @@ enum {
   BUS_WRITE_ACTS = 1, /* a write has an effect if it changes the field */
   BUS_READ_ACTS = 2,  /* any read of the field's register has an effect */
   BUS_PULSE = 4,      /* any write of the field has an effect, like a write to a FIFO */
-  BUS_MODELLED = 8,   /* the bus calls device_read() before a read of the field */
+  BUS_MODELLED = 8,   /* the bus calls device_read() before it reads the field */
 };
 
 typedef struct {
@@ -29,18 +29,18 @@ extern const unsigned bus_count;
 extern uint32_t bus_values[];
 
 void bus_reset(void);
-/* Prints loads and stores, events, and values of all fields. */
+/* Prints the numbers of loads and stores, the events, and the values of all fields. */
 void bus_report(uint32_t result);
 
 uint32_t mmio_read32(uintptr_t address);
 void mmio_write32(uintptr_t address, uint32_t value);
 
-/* The simulated peripherals implement device_reset(), device_read() and device_written(). */
+/* The simulated peripherals define device_reset(), device_read() and device_written(). */
 void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
 
-/* The machine that runs the driver implements bus_put(). */
+/* The machine that runs the driver defines bus_put(). */
 void bus_put(const char *text);
 
 #endif /* BUS_H_ */

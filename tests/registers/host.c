@@ -1,4 +1,4 @@
-/* Runs a driver's program on the simulated bus of this machine. */
+/* Runs a driver on the simulated bus of this machine. */
 #include <stdio.h>
 
 #include "bus.h"

@@ -2,17 +2,14 @@
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish
- * all
- * their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run
- * at the
- * same time in their own threads until the last frame is done.
- * INPUTS has the bytes of every input, inference after inference. OUTPUTS gets the outputs of each finished inference.
- * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both.
- * GAPS has one byte for each byte of the activations' memory. A byte of GAPS is 1 if no model writes this place, so a canary fits.
- * EXCLUDED has a tmo_excluded for each model. A model that is refused runs after all others. The program prints the bytes that TFLM used
- * and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5
- * if a model ran too early. */
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish all their
+ * inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run at the same time
+ * in their own threads until the last frame is done. INPUTS has the bytes of each input, inference after inference. The program writes the outputs of
+ * each inference to OUTPUTS. RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both.
+ * GAPS has one byte for each byte of the memory for activations. A byte of GAPS is 1 if no model writes to this place, so that a canary fits there.
+ * EXCLUDED has a tmo_excluded for each model. A model whose turn is refused runs after all others. The program prints the bytes that TFLM used and
+ * the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5 if a model ran
+ * too early. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +42,7 @@ std::vector<uint8_t> Read(const char *path) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-/* The bytes begin at a 16-byte boundary. */
+/* The bytes begin at a multiple of 16. */
 class Aligned {
  public:
   explicit Aligned(size_t bytes) : storage_(bytes + kAlignment) {
@@ -71,7 +68,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library refused to run the model. A refused call runs nothing. */
+  /* Returns false if the library refuses the turn of the model. A refused call must run nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -104,7 +101,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies a model's output to the input of the next model. This input may share bytes with the next model's outputs. */
+  /* Copies the output of the model to the input of the next model. The input of the next model may share bytes with its outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();
@@ -137,7 +134,7 @@ void Rest(Tenant *tenant) {
   while (!tenant->IsDone()) tenant->Run();
 }
 
-/* Frame i + 1 enters the pipeline while frame i leaves. */
+/* Frame i + 1 enters the pipeline while frame i leaves it. */
 void Pipeline(const std::vector<std::unique_ptr<Tenant>> &parts) {
   std::vector<bool> made(parts.size(), false);
   for (;;) {

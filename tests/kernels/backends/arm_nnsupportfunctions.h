@@ -1,4 +1,5 @@
-/* Implements the functions of CMSIS-NN that the library calls, with CMSIS-NN's interface (arm_nnsupportfunctions.h) and TFLM's arithmetic. */
+/* These functions have the interface of CMSIS-NN's functions that the library calls (arm_nnsupportfunctions.h), and compute with TFLM's
+ * arithmetic. */
 #ifndef TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 #define TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 

@@ -27,7 +27,7 @@ void vendor_fully_connected(const vendor_layer *layer, const int8_t *input, uint
   }
 }
 
-/* Vectors of 16 bytes are loaded from the input and the scratch, and stored to the output. */
+/* ESP-NN loads and stores vectors of 16 bytes, which must be aligned. */
 static void need_alignment(const void *at) {
   if ((uintptr_t)at % 16 != 0) abort();
 }
@@ -51,7 +51,7 @@ void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, cons
   }
 }
 
-/* ESP-NN's elementwise kernels round differently in the elements after the last vector. */
+/* ESP-NN's elementwise kernels round the elements after the last vector differently. */
 static void need_vectors(const int8_t *a, const int8_t *b, const int8_t *out, int32_t n) {
   need_alignment(a);
   need_alignment(b);

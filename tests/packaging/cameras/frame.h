@@ -1,5 +1,5 @@
-/* Gives the picture that a camera of the tests sees, which is in frame.bin in the current folder. Without frame.bin, opening the camera
- * fails. */
+/* The file frame.bin in the current folder has the picture that the simulated camera takes. Without the file frame.bin, the camera cannot be
+ * opened. */
 #ifndef FRAME_H_
 #define FRAME_H_
 
@@ -12,7 +12,7 @@ inline bool frame_exists() {
   return file != nullptr;
 }
 
-/* Reads exactly as many bytes as a real driver writes, so that AddressSanitizer detects a buffer that is too small. */
+/* Writes exactly as many bytes as a real driver, so that AddressSanitizer detects a buffer that is too small. */
 inline size_t read_frame(void *to, size_t bytes) {
   FILE *file = fopen("frame.bin", "rb");
   if (file == nullptr) return 0;

@@ -1,5 +1,5 @@
-/* Simulates ESP-NOW with a datagram socket per address in the folder $RADIO, and a task for the callbacks as on an ESP32. $LOSS per cent
- * of the frames and as many acknowledgements are lost, so that receivers get duplicates. */
+/* Simulates ESP-NOW with a datagram socket for each address in the folder $RADIO, and with a task that runs the callbacks. Of the frames, $LOSS per
+ * cent are lost, and as many acknowledgements, so that receivers get some frames twice. */
 #pragma once
 
 #include <stdint.h>
@@ -113,7 +113,7 @@ inline void task() {
 inline uint32_t esp_random() { return std::random_device()(); }
 
 inline esp_err_t esp_now_init() {
-  const char *address = getenv("ADDRESS"); /* ADDRESS gives the last byte of the radio's address; the sketch sets all other bytes */
+  const char *address = getenv("ADDRESS"); /* ADDRESS is the last byte of the radio's address, and the sketch sets all other bytes */
   const uint8_t start[] = {0x24, 0x6F, 0x28, 0x00, 0x00, static_cast<uint8_t>(atoi(address))};
   memcpy(radio::own, start, sizeof start);
   radio::endpoint = socket(AF_UNIX, SOCK_DGRAM, 0);

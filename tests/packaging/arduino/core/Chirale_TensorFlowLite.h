@@ -1,1 +1,1 @@
-/* The stub header is empty, because the include path of the tests already has a TFLM of 2023. */
+/* This header is empty, because the include path of the tests already has a TFLM of 2023. */

@@ -1,10 +1,10 @@
-/* Runs a sketch's loop() as often as the environment variable LOOPS states, by default once. */
+/* Runs the loop() of a sketch as often as the environment variable LOOPS states, or once. */
 #include <stdlib.h>
 
 #ifdef ARDUINO_ARCH_RP2040
 #include <thread>
 
-/* A thread runs setup1() and loop1(), which run on core 1 of an RP2040. */
+/* A second thread runs setup1() and loop1(), which an RP2040 runs on core 1. */
 extern void setup1() __attribute__((weak));
 extern void loop1() __attribute__((weak));
 
