@@ -212,7 +212,9 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Find how many instructions a kernel takes for one unit of each amount of its work. Zero costs are omitted."""
+    """Find how many instructions a kernel takes for one multiplication, one stored value and so on. Zero costs are
+    omitted.
+    """
     from scipy.optimize import nnls  # noqa: PLC0415
 
     x, y = np.array(amounts, float), np.array(counts, float)

@@ -43,7 +43,7 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 
 def table(folder: Path) -> str:
-    """Return the table with a note that explains its figures. A model's name includes its subfolder."""
+    """Return the table, with a note about the conventions of its figures. A model's name includes its subfolder."""
     paths = sorted(folder.rglob("*.tflite"))
     rows = [measure(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))

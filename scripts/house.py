@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders whose code may compare the kind of an operator. Code in all other folders must use traits() instead."""
+"""Folders whose code may compare the kind of an operator. Code in all other folders must use traits()."""
 
 Source = Mapping[Path, ast.Module]
 """Syntax tree of each module of the package, by its path from the repository's root."""

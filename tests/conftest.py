@@ -32,7 +32,7 @@ HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 """Folder with public models and layer lists that are not in the repository, for the fixture `outside`."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
-"""Public models on which tests of every model also run."""
+"""Public models for tests with the argument `real_model`."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """Start of the reason for skipping a test if a file is missing."""
 QUICK = "TMO_QUICK"

@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
 
-The executor reports all iterations, and their rows and columns follow from the program's records. The traffic that
-lower/traffic.py predicts from the plan must equal this count.
+The executor reports all iterations. The rows and columns of an iteration follow from the program's records. The traffic
+that lower/traffic.py predicts from the plan must equal this count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # A lone row is read for every output row.
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # An operand of one row has only row 0.
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     if op.sums:  # The last pass, after all channel groups, reads sums and no rows.
         bottom = np.where(np.asarray(executed.channel_group) == op.channel_groups, top, bottom)

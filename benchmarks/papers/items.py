@@ -110,7 +110,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return the activation bytes of a plan above the bytes that are live at once, and all activation bytes."""
+    """Return how many activation bytes a plan takes beyond the bytes live at once, and all activation bytes."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

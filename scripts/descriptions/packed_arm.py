@@ -1,7 +1,7 @@
 """Kernels for operators whose weights are packed for Cortex-M's DSP extension and for Helium (lower/pack.py).
 
 A PC runs the C of these kernels, and a core runs assembly instead. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
-FullyConnected. The module ops/packings.py has the conditions for their sums.
+FullyConnected. The module ops/packings.py states how large sums may be.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel

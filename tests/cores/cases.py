@@ -88,7 +88,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group fits into the core's memory. A larger case is alone in its group."""
+    """Group cases so that each group fits into the core's memory. A case that does not fit is alone in its group."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data

@@ -133,7 +133,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test runs the first inference of a model with a state, for which TFLM of autumn 2023 is unsuitable."""
+    """The self-test runs the first inference of a model with a state under TFLM of spring 2023."""
     files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))

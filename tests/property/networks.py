@@ -16,7 +16,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A random model. Its outputs are the unread tensors and those with the indices `extra` (0 is the newest)."""
+    """A random model. Outputs are the unread tensors and the tensors with the indices `extra` (0 is the newest)."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]

@@ -60,5 +60,5 @@ def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
 
 
 def random_cases(recipe: Recipe) -> list[Case]:
-    """Return the programs of a random network with random settings. Every second one copies weights to the arena."""
+    """Return the programs of a random network with random settings. With an odd seed, programs copy weights."""
     return cases(build(recipe), drawn(recipe.seed), room=recipe.seed % 2 * ROOM)

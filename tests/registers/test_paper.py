@@ -59,7 +59,7 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The dissertation's text shows a greedy colouring."""
+    """Check figure 6.5 (a), in which all reads may be combined. The dissertation shows a greedy colouring."""
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS

@@ -86,7 +86,7 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
     result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
-    both = 24 * 24 * 3 + 24 * 24 * 12  # Input and output have this many bytes.
+    both = 24 * 24 * 3 + 24 * 24 * 12  # the bytes of input and output
     assert result.report.arena.total < 1.3 * both
 
 

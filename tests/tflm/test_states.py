@@ -52,7 +52,7 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """Another subgraph reads the variable, or TFLM allocates no bytes for the variable, so that a read is arbitrary."""
+    """Another subgraph reads the variable, or TFLM allocates no bytes for the variable."""
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed

@@ -23,7 +23,7 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Ways to split the example's four layers between two devices. Figure 5.6 shows the way OWP."""
+"""Ways to split the example's four layers between two devices. Figure 5.6 shows the split OWP."""
 
 
 def example() -> dict[str, int]:

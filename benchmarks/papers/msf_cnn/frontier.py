@@ -5,9 +5,9 @@
 DIR is the folder of layer lists. The formulas are Equations 5 to 15 and section 6.3 of msf-CNN (Huang and Baccelli). A
 fusion group needs input + output + sum(t * k * c_in) bytes of RAM. In the sum, t is the number of rows of a layer's
 tile that an output element of the group needs. The network's input and final output are not counted. 1 kB is 1000 B.
-Equation 12 of the paper omits the padding at a layer's end when it counts tiles. Therefore the paper's F is too low.
-The factor F of tflm-memopt is exact. With the paper's formulas, the script gets the bytes of the paper's table within
-1.4 %, and exactly the printed F.
+The paper's F is too low, because Equation 12 omits the padding at a layer's end in the number of tiles. The factor F of
+tflm-memopt is exact. With the paper's formulas, the script gets the bytes of the paper's table within 1.4 %, and
+exactly the printed F.
 """
 
 import sys

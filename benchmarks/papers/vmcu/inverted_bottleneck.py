@@ -1,4 +1,4 @@
-"""Describe vMCU's inverted bottleneck (Figure 6). Run its generated C in the bytes that the paper's formula gives."""
+"""Describe vMCU's inverted bottleneck (Figure 6), and run the generated C in the bytes of the paper's formula."""
 
 import ctypes
 import os

@@ -20,7 +20,7 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
-"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore such gaps."""
+"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas do not align tensors."""
 FIGURE_1C = (2, 3, 2)
 """The example's dimensions: M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
@@ -174,7 +174,7 @@ PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """With the RAM that TinyEngine needs, a module of MCUNet-5fps-VWW may grow by these factors."""
+    """Factors by which a module of MCUNet-5fps-VWW may grow in TinyEngine's RAM."""
 
     name: str
     image: float

@@ -14,7 +14,7 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator of a random network, or a few operators that often occur together. Some kinds ignore some fields."""
+    """One operator of a random network, or a few operators that often occur together. Kinds may ignore some fields."""
 
     kind: str
     source: int = 0

@@ -127,7 +127,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # The C array has more bytes, the model fewer.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # The limit is below the size of the C array.
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],

@@ -3,8 +3,8 @@
 The sizes were measured with tensorflow/tflite-micro at 90b983c2b and reference kernels. The compiler was
 arm-none-eabi-g++ 12.2 with -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY. The programs
 ran in QEMU 7.2 on mps2-an386, with an arena that is aligned to 16 bytes. The plain MicroInterpreter ran in a large
-arena (a multiple of 16 B). The smallest arena is one with which the interpreter succeeds, and fails with one byte less.
-The bytes of activations come from TFLM's recording interpreter.
+arena (a multiple of 16 B). The interpreter succeeds in the smallest arena, and fails in an arena of one byte less. The
+bytes of activations come from TFLM's recording interpreter.
 """
 
 from collections.abc import Mapping
