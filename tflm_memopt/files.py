@@ -138,7 +138,7 @@ def same_on_disk(name: str) -> str:
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the contents by their paths below `folder`. In a file's name, '/' separates folders.
+    """Return the contents of files by their paths, which begin with `folder`. In a file's name, '/' separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
     another name only in case.
@@ -158,7 +158,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # Python itself would raise ValueError.
+    if "\0" in str(path):  # Otherwise, open() would raise ValueError.
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield

@@ -209,7 +209,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. Texts and tables are not lists. Infinity and NaN are not numbers."""
+    """Return whether a value has a type. A text or a table is not a list. Infinity and NaN are not numbers."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -48,7 +48,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for whose kernels `fit` also packs weights. Cortex-M7 and Cortex-M33 run the same programs."""
+"""The command `fit` also packs weights for this target. Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -88,7 +88,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model. Return its report and the written files. taken: files that must not be overwritten."""
+    """Rewrite a model, and return a report and the written files. taken: files that must not be overwritten."""
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:

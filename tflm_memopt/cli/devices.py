@@ -1,4 +1,4 @@
-"""The commands optimize, explore and verify for several devices. The module commands.py has those for one device."""
+"""The commands optimize, explore and verify for a model that is split among several devices."""
 
 import argparse
 from collections.abc import Sequence

@@ -72,7 +72,7 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs without their first axis. An open dimension is None until examples are given.
+        """Set the shapes of the inputs without their first axis. A dimension of any size is None.
 
         The first axis must be open or 1, because a microcontroller runs one example at a time.
         """
@@ -90,7 +90,7 @@ class FloatModel:
         """Return the int8 model with a batch size of 1. calibration: an array of examples for each input."""
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # The sizes come from the examples.
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
@@ -107,7 +107,7 @@ class FloatModel:
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
         try:
             return bytes(converter.convert())
-        except Exception as error:  # The converter may raise any exception.
+        except Exception as error:  # TensorFlow's converter may raise any exception.
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
@@ -162,7 +162,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Return the best class of each example. For a single score, the class is whether the score is above 0.5."""
+    """Return the best class of each example. A single score means class 1 above 0.5, and otherwise class 0."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes

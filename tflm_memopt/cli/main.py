@@ -247,7 +247,6 @@ class _Parser(argparse.ArgumentParser):
     """Raises UsageError with a suggestion for a misspelt name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Let the parser of the command reject unknown arguments, because it knows the command's flags."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -96,7 +96,7 @@ def enough(arenas: Mapping[str, int]) -> int:
 
 
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
-    """Return the arena bytes that the models need in each build of TFLM. The keys describe the builds.
+    """Return a dictionary from the description of a TFLM build to the arena bytes that the models need there.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
     libraries of early 2023 have other kernels than today's TFLM. libraries: the kernel library of each model.

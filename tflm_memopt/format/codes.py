@@ -52,7 +52,7 @@ class FloatRange(enum.IntEnum):
     """Bits 0 to 3 of `float_form` limit the output of a float32 operator."""
 
     FINITE = 0
-    """Outputs are limited to finite values, as TFLM's fused activation NONE does. Every range keeps a NaN."""
+    """Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN."""
     RELU = 1
     """Outputs are limited to values from 0 to the highest finite value."""
     RELU_N1_TO_1 = 2

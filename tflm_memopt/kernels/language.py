@@ -61,7 +61,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """For each product of the sum, its constant factor, and the sorted names of its other factors."""
+    """Each product of the sum is stored as its constant factor and the sorted names of the other factors."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -298,7 +298,7 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with changed registers and indices. Statements inside a loop or condition do not change."""
+    """Return a statement with changed registers and indices. The body of a loop or condition does not change."""
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)

@@ -217,7 +217,7 @@ def _turns(
 class Addresses:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """By id() of a load or store: the first element that it accesses, and the distance between two lanes."""
+        """Maps the id() of a load or store to the first accessed element, and to the distance between two lanes."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
         """Return the number of the element that the statement accesses or, for a vector, one number per lane."""

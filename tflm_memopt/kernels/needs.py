@@ -256,7 +256,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
     """Return (first, n, factor) so that factor times a load's index along an axis is in [first, first + n).
 
-    For a condition 0 <= a - s * i < n on a loop index i, the product s * i is from a - n + 1 to a.
+    A condition 0 <= a - s * i < n on a loop index i limits s * i to the range from a - n + 1 to a.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]

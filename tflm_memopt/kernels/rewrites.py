@@ -90,7 +90,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     left.
 
     jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
-    all but vector loops. `turns` has the number of iterations, then smaller numbers for the iterations that are left.
+    all but vector loops. `turns` has numbers of iterations, with smaller numbers for the remaining ones.
     """
 
     def unrolled(loop: For) -> For:
@@ -268,8 +268,8 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Expand operations without an instruction into supported ones. The function `into` returns the statements for one
-    operation. Each expansion of an operation is legal and tested.
+    """Expand operations without an instruction into supported ones. The function `into` returns the statements that
+    replace an operation. Each expansion of an operation is legal and tested.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -341,7 +341,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 def _depending(loop: For) -> set[str]:
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # if iterations add different values, the sums differ, too
+    while before != len(wide):  # A value that depends on a varying value varies, too.
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):

@@ -120,8 +120,8 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    The innermost loop of the kernel computes one element of y from x, or from x and other. All outer loops run only
-    once.
+    The innermost loop of the kernel computes one element of y from x, or from x and other. Each outer loop has
+    one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -192,13 +192,13 @@ class Writer:
     each: LaneUnit | None = None
     """Vector type and instructions of the current vectorised loop, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
-    """Names of the pointers that a loop moves, by the C expression of their start."""
+    """Maps the C expression of an address to the name of the pointer that a loop advances from there."""
     moved_by: str = ""
     inner: frozenset[str] = frozenset()
     parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Name of each shared pointer and the array index where it points, by the C expression of the array's start."""
+    """Maps the C expression of an array's start to the name of a shared pointer and the index to which it points."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -368,7 +368,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression of the start of an element's pointer, and the element's offset from the pointer."""
+        """Return the C expression to which a pointer is set, and the offset of an element from this pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

@@ -69,6 +69,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: _first_in_zip(start) in (b"metadata.json", b"config.json"), KERAS),
     (lambda start: start.startswith(b"\x93NUMPY") or _first_in_zip(start).endswith(b".npy"), NUMPY),
     (lambda start: bool(_first_in_zip(start)), ZIP),
-    (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),  # schema version 1, then a MetaGraphDef follows
+    (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),
     (lambda start: start.lstrip().lower().startswith((b"<!doctype html", b"<html")), WEB_PAGE),
 )

@@ -20,7 +20,7 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Under this key, WRITE_STATE's options have the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""These two operators, a dense layer and sums along time, replace an SVDF. Each has all operands of the SVDF."""
+"""A dense layer and sums along time replace an SVDF. Each of these operators has all operands of the SVDF."""
 OPERANDS = "operands"
 """Under this key, VIEW's options have the operands with the new shape for a builtin operator."""
 VIEW_OF = "view_of"
@@ -105,7 +105,7 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces. If empty, only operator `index` is replaced."""
+    """Indices of the model's operators that this operator replaces. By default, only operator `index` is replaced."""
 
     @property
     def kind(self) -> str:

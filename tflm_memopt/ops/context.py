@@ -57,8 +57,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor of the given shape into rows. If a shape has no default division into rows, the result has `like`
-    rows where the leading dimensions allow it.
+    """Divide a tensor of the given shape into rows. If natural_rows() returns None, the result has `like` rows if
+    the product of some leading dimensions is `like`.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -72,7 +72,7 @@ def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
 
 
 def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
-    """Return a broadcast operand of at most four dimensions as rows that match the default rows of the output.
+    """Divide a broadcast operand of at most four dimensions into rows, as natural_rows() divides the output.
 
     >>> broadcast_rows((6,), (1, 4, 5, 6)), broadcast_rows((5, 1), (1, 1, 5, 6))
     (Rows(h=1, w=1, c=6), Rows(h=5, w=1, c=1))

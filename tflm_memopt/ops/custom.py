@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""This function returns a kernel description's parameters for an operator of a model, or None if it does not fit."""
+"""This function returns the kernel's parameters for a model's operator, or None if the operator is unsuitable."""
 
 
 class OwnOperator(NamedTuple):

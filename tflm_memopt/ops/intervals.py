@@ -76,7 +76,7 @@ def _int32(low: Ints, high: Ints) -> Range:
 
 
 def _rescaled(x: Range, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> Range:
-    """Return the range after TFLM's MultiplyByQuantizedMultiplier, in which only the left shift may wrap."""
+    """Return the range of the results of TFLM's MultiplyByQuantizedMultiplier, whose left shift may wrap."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     shifted = _int32(x.low << left, x.high << left)
     return Range(*(fixed.rescale(end, multipliers, np.minimum(shifts, 0)) for end in (shifted.low, shifted.high)))

@@ -89,7 +89,7 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     GATHER_ND = 63
     """GATHER_ND copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. For each index,
-    `bias` has the distance in pixels between successive values of the index.
+    `bias` has the number of pixels by which the place in operand 0 moves if the index grows by 1.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -144,7 +144,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each output channel is a weighted sum of all input channels."""
     ANY = enum.auto()
-    """No code relies on how an output channel depends on input channels."""
+    """An output channel may depend on any input channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
 
 @cache
 def traits(kind: Kind) -> Traits:
-    """Return the properties of a kind, which follow from the kernel's description if there is one."""
+    """Return the properties of a kind of operator."""
     row = _ROWS[kind]
     return row if isinstance(row, Traits) else row()
 

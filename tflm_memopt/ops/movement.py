@@ -142,7 +142,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a WRITE_STATE that waits until tensors are complete, because it reads and ignores their last rows."""
+    """Return a copy of `writer` that runs after `tensors` are complete, since it reads and ignores their last rows."""
     found = len(tensors)
     return replace(
         writer,

@@ -150,7 +150,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield formulas for the first input row, which grows with each iteration, or by 1 after several iterations."""
+    """Yield formulas for the first input row that each iteration reads."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -191,7 +191,7 @@ def _slots(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # the repeated positions extend beyond the row
+            # A position must not lie outside the row.
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield _Slot(operand, tap, np.flatnonzero(targets), first, step, period, shift)
@@ -205,7 +205,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # the pattern never repeats, and the first iterations may read nothing
+    if not len(back):  # The period starts at iteration 0 or at the first iteration that reads.
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}

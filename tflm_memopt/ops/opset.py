@@ -260,7 +260,7 @@ _OF_INTEGERS = frozenset(
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
-"""float32 operators have none of these constraints on scales and tables."""
+"""These constraints on scales and tables apply only to integer operators."""
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:

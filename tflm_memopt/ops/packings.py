@@ -30,7 +30,7 @@ from tflm_memopt.ops.rowop import Ints, RowOp
 Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""If all sums are below this limit, the packed sums 256 * B + A of two channels fit an int32."""
+"""Sums A and B of two channels that are below this limit fit one int32 as 256 * B + A."""
 LARGE_SUM_LIMIT = 1 << 29
 """A sum below this limit plus a rounding constant fits an int32."""
 
@@ -156,7 +156,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""A packing is possible if all its conditions hold. The later conditions of a packing rely on its first one."""
+"""A packing is possible if all its conditions hold. Conditions are evaluated in order, up to the first failure."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

@@ -206,7 +206,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators, by fused activation. Only operators of rewrites have the range UNLIMITED."""
+"""Output limits of float32 operators, by fused activation. Only a rewrite creates operators with UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

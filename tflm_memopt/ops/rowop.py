@@ -131,11 +131,11 @@ class Move:
 
     operand: int
     tap: int
-    """Iteration y reads the input row first(y) + `tap`. If this row is outside the input, the move copies nothing."""
+    """In iteration y, the move reads input row first(y) + `tap`, or no row if this row is outside the input."""
     source: int
-    """The first run starts at this byte of the input row."""
+    """Byte of the input row at which the first run of bytes to copy starts."""
     target: int
-    """The first run is written to the output row from this byte on."""
+    """Byte of the output row at which the copy of the first run starts."""
     nbytes: int
     count: int = 1
     source_step: int = 0
@@ -155,7 +155,7 @@ class Moves:
     fill: int | None = None
     """Bytes that no move writes have this value, which is None if the moves write all bytes."""
     scattered: bool = False
-    """True if iterations move input rows into the only output row, so that `phase_step` counts bytes of the output."""
+    """True if all iterations write into a single output row, where `phase_step` counts bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class RowOp:
     for negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    """Exponent of two for each multiplier. A positive exponent shifts to the left."""
+    """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. Operators of int16 store the activation range in
     `param`. SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table in `param`.
@@ -244,11 +244,11 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including those in padding."""
     older: TensorId | None = None
-    """The rows of this state precede row 0 of the input in place of padding, and its last row has number -1."""
+    """The rows of this state precede row 0 of the input in place of padding. The last row of the state is row -1."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
-    """The output rows replace the oldest rows of this state. An output in a state takes no bytes of the arena."""
+    """The output rows replace the oldest rows of this state. The output tensor then takes no other bytes."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """The operator updates these states of one row in place."""
     core_1_counters: int = 0
@@ -413,7 +413,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if one core runs the operator, and writes the last byte of an output after its last read of inputs."""
+        """True if one core runs the operator, and an output's last byte is written after all reads of its inputs."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property

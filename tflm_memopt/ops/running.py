@@ -1,6 +1,6 @@
 """To compute a mean over a sliding input, each inference adds new rows to sums in a state, and subtracts old rows.
 
-Another state keeps input rows for the next inference, and the sums always cover the rows in that state. A reset fills
+Another state keeps the input rows whose values are in the sums. A reset fills
 the sums and the kept rows with zeros. Addition and subtraction of int32 sums are exact. A row that depends on padding
 is not kept, and is added only in the inference that computes it.
 """

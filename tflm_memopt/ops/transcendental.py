@@ -75,7 +75,7 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
     """For x of at least 1, return y and s so that 1 / sqrt(x) is y / 2^(31 + s) (GetInvSqrtQuantizedMultiplierExp,
     kernels/internal/common.h).
 
-    >>> [int(n[0]) for n in inverse_root(np.array([4]))]  # the exact value is 1 << 30
+    >>> [int(n[0]) for n in inverse_root(np.array([4]))]
     [1073741828, 0]
     """
     pairs = (29 - np.frexp(np.maximum(x, 2))[1]) // 2

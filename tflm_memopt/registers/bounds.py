@@ -64,7 +64,7 @@ def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | Non
 
 
 def _counts(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether a part of a condition becomes false when a variable has been counted up or down to a limit."""
+    """Return whether a condition ends the loop because a variable is counted up or down to a limit."""
     children = list(part.get_children())
     if part.kind == CursorKind.DECL_REF_EXPR:
         return _is_counted(part, (DOWN,), changes)

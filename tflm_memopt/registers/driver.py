@@ -1,4 +1,4 @@
-"""Describes how a driver uses registers. Each function is a list of events in the order of their evaluation."""
+"""Describes how a driver uses registers. Each function is a list of events, such as accesses, in execution order."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -8,7 +8,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """A Span has the position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""A Context lists the branches and loops around code, outermost first. Pieces of code in the same context run equally
+"""A Context lists the branches and loops around code, outermost first. Code with equal Contexts runs equally
 often and in source order.
 """
 
@@ -99,7 +99,7 @@ class Event:
 
 
 MadeOf = frozenset[int | str]
-"""A MadeOf has the accesses (by order) and the variables (by name) on which a value depends."""
+"""A MadeOf is the set of what a value depends on: numbers of accesses, and names of variables."""
 NOTHING = MadeOf()
 
 
@@ -139,7 +139,7 @@ class Driver:
     dynamic: frozenset[str]
     """Groups to which pointers of the driver may lead."""
     indexed: frozenset[tuple[str, str]]
-    """Pairs of group and member, for each array that the driver indexes with an unknown index."""
+    """Arrays that the driver accesses with an unknown index, each as the names of its group and its member."""
     words: tuple[tuple[Span, str], ...]
     """Words of the language extension in the text, each with its replacement in plain C."""
     reach: frozenset[tuple[str, str]]

@@ -41,7 +41,7 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files to a folder and return the paths. If a file is in `sources` or not writable, write none."""
+        """Write all files and return the paths, or write no file if one is in `sources` or not writable."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)

@@ -110,7 +110,7 @@ def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
     order = combinations(regions)
     elements = {part.group for group in groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in groups.values():  # groups that other groups contain come first
+    for group in groups.values():  # Nested groups come before the groups that contain them.
         placed = _placed(group, order, found)
         if group.name in elements:  # the size becomes a power of two, so that indexing is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())

@@ -32,7 +32,7 @@ _HEADERS = {
     + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
     WORDS: "",
 }
-"""A driver may include these headers. The parser needs their text because libclang has no headers."""
+"""Contents of the standard headers that a driver may include, because libclang comes without headers."""
 
 
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))

@@ -1,4 +1,4 @@
-"""The main figures of a result for the terminal and the page. Each figure has a name, a value and a remark."""
+"""Selects the main figures of a result, such as RAM and time, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tflm_memopt.report import times
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
-if TYPE_CHECKING:  # The modules of results are slow to import.
+if TYPE_CHECKING:  # These imports are slow.
     from tflm_memopt.answers.inspection import Inspection
     from tflm_memopt.answers.report import Accuracy, Balance, MemoriesReport, Report, WindowReport
 

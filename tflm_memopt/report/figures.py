@@ -1,7 +1,7 @@
 """Draws the figures of a report: memory over time, and the frontier.
 
-In a memory map, addresses grow upwards, and time grows to the right. The width of a step is proportional to the number
-of its operators.
+In a memory map, addresses grow upwards, and time grows to the right. A schedule step
+is as wide as its number of operators.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WIDTH = 480.0
 HEIGHT = 240.0
 PLOT_HEIGHT = 280.0
 FLOOR = TOP + LEGEND + PLOT_HEIGHT
-"""Vertical position in pixels of the axis with bytes."""
+"""Distance in pixels from the top of a figure to its horizontal axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return the place in the legend of each role that the map shows, as role, row and x."""
+    """Return the legend's entries as tuples of a buffer's role, the row in the legend, and the x position in pixels."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -283,10 +283,10 @@ def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -
 @dataclass(frozen=True, slots=True)
 class _Axes:
     low: float
-    """Logarithms of the lowest and the highest (`high`) number of bytes on the axis."""
+    """Logarithm of the number of bytes at the left end of the axis."""
     high: float
     least: float
-    """Lowest and highest (`most`) value on the vertical axis."""
+    """Value at the bottom of the vertical axis."""
     most: float
 
     @classmethod

@@ -27,7 +27,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
-"""Width and height in pixels of a figure's versions for large and small screens. The style sheet selects a version."""
+"""Width and height of each figure in pixels: one version is for large screens, and one is for small screens."""
 
 
 @dataclass(frozen=True, slots=True)

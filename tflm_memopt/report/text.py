@@ -1,4 +1,4 @@
-"""Formats answers for the terminal. Each figure of RAM is shown with the convention by which it was counted."""
+"""Formats answers for the terminal. Each figure of RAM is shown with a note on what was counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
-if TYPE_CHECKING:  # The modules of results are slow to import.
+if TYPE_CHECKING:  # These imports are slow.
     from tflm_memopt.answers.batch import Batch
     from tflm_memopt.answers.exploration import Exploration
     from tflm_memopt.answers.fits import BoardReport, Fits
@@ -47,7 +47,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
     verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
     style = "green" if verdict == "rewritten" else "yellow"
     title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
-    # The reason for an unchanged model may contain the diagnosis.
+    # The diagnosis is printed only once.
     kind = [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
     interface = [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface]
     return page(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # The module is slow to import.
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase that is reported as slower. A smaller increase would be rounded to 0 %."""
+"""A model counts as slower from this relative increase of time on. A smaller increase would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 

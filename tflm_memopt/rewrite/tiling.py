@@ -20,11 +20,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """TFLM's SLICE, PAD and CONCATENATION all support these types."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""For an operator with a constant per output channel: the constant's operand number, and its axis of channels."""
+"""Maps operators with constants per output channel to these operands, each with its axis of channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""For an operator that computes channels separately: each constant's operand number, and its axis of channels."""
+"""Maps operators that compute channels separately to their constant operands, each with its axis of channels."""
 
 
 @dataclass(frozen=True, slots=True)

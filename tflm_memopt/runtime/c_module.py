@@ -70,7 +70,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError if there is not exactly one."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no or several modules."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -211,7 +211,7 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 OTHER_MODULE = "not a module of this model"
 """Message of the C compiler if the module's inputs or outputs differ from the model's."""
 GIVEN_UP = 2
-"""Before the run with this number, the test program pushes half of another input and abandons it."""
+"""Before this run, the test program pushes the first half of another input, and then discards this input."""
 
 
 def harness(

@@ -37,7 +37,7 @@ class Difference:
 
     run: int
     label: str
-    """Name of the input in the run with the difference, such as "random 3"."""
+    """Name of the run with the difference, such as "random 3"."""
     output: int
     name: str
     index: tuple[int, ...]
@@ -154,7 +154,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the inputs to draw. Raises UsageError for an input without a fixed shape."""
+    """Return the inputs for which `verify` generates values. Raises UsageError for an input without a fixed shape."""
     changed = {change.index for change in changes.inputs}
     found = [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
     for tensor in found:

@@ -24,9 +24,9 @@ RANDOM_RUNS = 2
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    A custom operator that is the whole model runs on `inputs`, a list of values for each run. Other operators run on
-    random values. A write outside the row, the sums or the counters of an iteration is found at once. The outputs must
-    equal those of a run in separate buffers, so buffers that overwrite each other are found, too.
+    A custom operator that is the whole model runs on `inputs`, a list of values for each run. Custom operators inside a
+    larger model run on random values. A write outside the row, the sums or the counters of an iteration is found at
+    once. The outputs must equal those of a run in separate buffers, so overlapping buffers are found, too.
     """
     done = 0
     for region in regions(model):

@@ -108,7 +108,7 @@ def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
 
 def _take() -> Worker:
     mine = _idle.get(os.getpid(), [])
-    with contextlib.suppress(IndexError):  # Another thread may have taken the last worker.
+    with contextlib.suppress(IndexError):  # The list may be empty.
         while process := mine.pop():
             if process.poll() is None:
                 return process

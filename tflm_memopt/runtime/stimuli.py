@@ -89,8 +89,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array for one run has the type and shape of its input. An array for several runs has the number of runs as an
-    additional first dimension, or instead of a first dimension of 1.
+    An array for one run has the type and shape of its input. An array for several runs has the number of runs as its
+    first dimension, which is an additional dimension unless the input begins with a 1.
     """
     if not files:
         return []
@@ -250,7 +250,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (EVERY + 1)  # The lowest quantized value is low + unit.
+        unit = (high - low) / (EVERY + 1)
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

@@ -137,7 +137,7 @@ class Pair:
     """Two models that should compute the same outputs."""
 
     execute: Callable[..., Iterable[Outcome]]
-    """Function that runs the jobs of the original model and of the rewritten model."""
+    """This function runs both models."""
     original: bytes
     rewritten: bytes
     before: Graph
@@ -159,8 +159,8 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run as many more cases as time allows. Return the outcomes, the number of cases, and how many of them
-        every_value() made. If no time is left, return `first`. drawn: number of random cases so far.
+        """Run as many more cases as time allows. Return the outcomes, the number of these cases, and how many
+        cases come from every_value(). If no time is left, return `first`. drawn: number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

@@ -41,7 +41,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return sliding inputs of one sequence, where each input is one step later. graph: the original model."""
+    """Return consecutive inputs of a model with a sliding input. graph: the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

@@ -28,9 +28,9 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input. The first axis of each array is the number of the run."""
+"""File with an array for each model input. Element i of each array is for run i."""
 OUTPUTS = "outputs.npz"
-"""File with an array for each model output. The first axis of each array is the number of the run."""
+"""File with an array for each model output. Element i of each array comes from run i."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
@@ -130,7 +130,7 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 def serve() -> None:
     with contextlib.suppress(RuntimeUnavailable):  # The log of each model contains the error.
         wheel.require()
-    gc.freeze()  # All forks share existing objects.
+    gc.freeze()  # Otherwise, garbage collection in a fork would copy shared memory.
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)

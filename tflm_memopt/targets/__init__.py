@@ -1,1 +1,1 @@
-"""Boards and cores."""
+"""Describes microcontroller boards and cores."""

@@ -127,7 +127,7 @@ class BoardFit:
 
     @property
     def undecided(self) -> bool:
-        """Return whether the model fits only if some operators of unknown size need few bytes."""
+        """Return whether the fit depends on operators whose memory is unknown."""
         return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property

@@ -38,7 +38,7 @@ ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
 class KernelOrder:
     order: Order
     types: tuple[tuple[str, str], ...] = ALIKE
-    """Pairs of input and output types for which the order is verified."""
+    """Tests verify the access order for these pairs of input and output types."""
     operands: int = 1
     """Number of inputs, counted from the first, for which the access order is known."""
 

@@ -325,7 +325,7 @@ class _Ends(NamedTuple):
     head: int
     tail: int
     missing: int = 0
-    """Number of bytes that the first failing event lacks, or 0 if all events fit."""
+    """Number of bytes by which the arena is too small for the first allocation that fails, or 0."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:

@@ -128,7 +128,7 @@ enum {
 
 /* Bits 0 to 3 of float_form limit the output of a float32 operator. */
 enum {
-  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. Every range keeps a NaN. */
+  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,

@@ -37,7 +37,7 @@ def _sum(b: Builder, left: Number, right: Number) -> Reg:
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     """Return e^a in Q0.31, for a <= 0 in Q5.26. A series for x in [-1/4, 0) is multiplied by a factor per bit."""
     result = b.broadcast(INT32, MOST)
-    with b.inside(b.compute("less", INT32, -1, a), 1):  # for a = 0, the result stays e^0
+    with b.inside(b.compute("less", INT32, -1, a), 1):
         low = b.compute("and", INT32, a, QUARTER - 1)
         fraction = b.compute("sub", INT32, low, QUARTER)
         rest = b.compute("sub", INT32, fraction, a)

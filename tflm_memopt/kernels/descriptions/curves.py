@@ -19,7 +19,7 @@ ONE_MORE = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
-"""Indices at which TFLM's sigmoid is one above the nearest integer, as a test of all int16 inputs confirms."""
+"""At these indices, the entries of TFLM's sigmoid table are one above the correctly rounded value."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
 STEPS = 512
@@ -62,7 +62,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Interpolate in a table at x / 2^bits. The result is the returned entry plus the returned product / 2^bits."""
+    """Interpolate in a table at x / 2^bits. Returns a and b so that a + b / 2^bits is the interpolated value."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))

@@ -116,7 +116,7 @@ def mapped(
     of: Type = Type.FLOAT32,
     to: Type = Type.FLOAT32,
 ) -> KernelProgram:
-    """Describe a function of one operand. `make` returns the function, and declares what it needs before the loop."""
+    """Describe a function of one operand. `make` declares parameters and returns a Python function."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")

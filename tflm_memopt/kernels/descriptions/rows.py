@@ -15,8 +15,8 @@ FRACTION = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """The parameter `step` is MAX_PLACES, or -MAX_PLACES to find the greatest value. The sum step * x[p, c] + c is
-    congruent to the channel number c modulo MAX_PLACES.
+    """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The last
+    bits of each sum step * x[p, c] + c are the channel number c, which is below MAX_PLACES.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")
@@ -50,8 +50,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """The parameters (down, across) are (0, 1) for a transposed right matrix, and otherwise (1, 0). Products of int16
-    values have sums of 64 bits and no zero points.
+    """The parameters `down` and `across` are 0 and 1 for a transposed right matrix, and otherwise 1 and 0. Products of
+    int16 values have sums of 64 bits and no zero points.
     """
     wide = kind is Type.INT16
 

@@ -1,6 +1,6 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-Convolutions and similar operators compute each image separately, and pass on single images to each other. A
+Convolutions and similar operators are repeated for each image, and read and write tensors of one image. A
 CONCATENATION joins the images only if another operator reads the whole batch, or if the model outputs the batch.
 """
 

@@ -58,7 +58,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Transposed:
-    """Operators in a new layout, with the bytes of transpositions that this layout saves and that it adds."""
+    """A graph after an exchange of axes, with the bytes of the transpositions that were removed and added."""
 
     graph: Graph
     order: Order

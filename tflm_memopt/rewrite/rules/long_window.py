@@ -26,7 +26,7 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, without_padding
 
 MOST_OUTPUTS = 64
-"""Maximum number of outputs per row, which is also the factor by which the filters grow."""
+"""One row of the new operator holds at most this many old outputs. The filters grow by the same factor."""
 
 
 class _Form(NamedTuple):
@@ -46,7 +46,7 @@ class LongWindow:
     along: Span
 
     def rows(self, outputs: int) -> int:
-        """Return the number of rows of a window that yields `outputs` outputs."""
+        """Return the height of a window of the new operator, which covers `outputs` windows of the old operator."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
@@ -162,7 +162,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
         options |= {"filterHeight": form.window, "filterWidth": form.samples}
     depth = target.shape[3]
     y = made.add(op.type, operands, made.put(target, (1, count, 1, outputs * depth)), **options)
-    if outputs > 1 and not summed:  # the outputs of a channel are adjacent
+    if outputs > 1 and not summed:
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
     return _ended(made, long, y, count * outputs)
@@ -174,7 +174,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if graph.tensors[x].shape[1] != long.samples:
         x = made.shaped(x, 1, long.samples, 1, c)
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
-        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the cut's input is written sample by sample
+        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))
@@ -214,7 +214,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales for `times` copies of each channel, which are adjacent if `each` is true."""
+    """Return the quantization after all channels were copied `times` times. If `each` is true, copies are adjacent."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

@@ -81,8 +81,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return the operand's shape after a first broadcast. If dimension k is the first one above 1 that has the output's
-    size, dimension k and all later ones get the output's sizes.
+    """Broadcast an operand along its last dimensions. These dimensions begin with the first one that is above 1 and has
+    the output's size.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

@@ -47,7 +47,7 @@ class NewOps:
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old operator. The last new operator gets the index of
-        the old operator. If the library refuses a new operator of the types `kinds`, return only the reason.
+        the old operator. Return only the reason if the library cannot run a new operator whose type is in `kinds`.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
