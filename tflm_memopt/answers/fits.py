@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """How far RAM or flash is from the model's need, as a ratio of at least 1. The scarcer memory counts."""
+        """How far the scarcer one of RAM and flash is from the model's need, as a ratio of at least 1."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

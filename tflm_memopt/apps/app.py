@@ -25,7 +25,7 @@ class AppModel:
 
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for the model. For missing options, those of the application are used."""
+    """Options of optimize() for the model. An option that is missing has the value that the application sets."""
     retain: bool | Collection[int | str] = False
     """Numbers or names of outputs that stay valid until the model runs again. True stands for all outputs."""
     fps: float | None = None

@@ -116,7 +116,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Give the largest model less fast memory until all models fit, or return None. excess: bytes above the limit."""
+    """Reduce the fast memory of the largest model until all models fit, or return None."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]

@@ -103,7 +103,7 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. If a file cannot be written, write none."""
+        """Write all files into a folder and return their paths. Write no file if one of the files cannot be written."""
         return generic.save(self, Path(folder), emit, ())
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time of all writes before the group, and last read time of a byte that is never read."""
+"""Stands for the time of all writes before the group, and for the last read of a byte that is never read."""
 MOST_PIECES = 1 << 24
 """Maximum number of live ranges of a proof. A group with more live ranges is replayed iteration by iteration."""
 

@@ -30,7 +30,7 @@ class Origin(NamedTuple):
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return from which input, and from which element of it, TFLM copies each of these output elements."""
+    """Return the input and its element from which TFLM copies each of the given output elements."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):

@@ -21,7 +21,7 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """Replays one group, in subclasses for rows and for pixels."""
+    """Replays one group. Subclasses replay rows or pixels."""
 
     counter_bytes: int
 

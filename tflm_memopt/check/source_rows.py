@@ -34,7 +34,7 @@ class SourceRows:
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, the time of its last read where it arrived, and of its last read in the rolling buffer."""
+        """For each row, the times of its last reads at the place of its arrival and in the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
         """Return the times at which iterations begin. The arrival of rows takes as long as an iteration."""

@@ -84,7 +84,7 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans with a finished layout. A further plan gets a layout only if it can be better."""
+        """Plans with a finished layout. Each later plan gets a layout only if the plan can be better."""
 
     @cached_property
     def inputs(self) -> int:
@@ -131,7 +131,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the smallest activation memory within `macs` or, if larger, `least_macs`.
+        """Return the plan with the smallest activation memory for at most the larger of `macs` and `least_macs`.
 
         Large sets of repeated operators are tried first, since they promise the most gain. After two sets without a
         gain, only plans without repeated operators are tried.

@@ -78,7 +78,7 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted]) -> C
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
     """Return a plan with its estimated instructions, or None if a known plan costs no more and is no larger.
 
-    Plans are lowered only if the heads of their arenas do not decide the comparison.
+    If the arena heads already decide a comparison, the plans are not lowered.
     """
     planned = form.planned(plan)
     new = _costed(planned, table, cache(lambda: form.lowered(planned)))
@@ -177,7 +177,7 @@ def _add_roomier(
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return the plans in `known` and, for each budget of each conversion, the conversion's plan in the budget.
+    """Return the plans in `known` and the plan of each conversion for each budget.
 
     The search raises the budget until a plan with recompute is both slower and larger than another plan. A plan with
     more recompute would be even slower. If no plans are known, the search tries all budgets of the first conversion.

@@ -54,7 +54,7 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph to plan, or None if there is none. Raises UsageError for an impossible place of the input."""
+    """Return the row graph to plan, or None without one. Raises UsageError for an impossible place of the input."""
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:

@@ -119,7 +119,7 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling: functions for the longest chain that begins with an operator, and for a chain's tilings."""
+    """A kind of tiling, with functions that find the longest chain from an operator on and the tilings of a chain."""
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]

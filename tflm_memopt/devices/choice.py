@@ -1,10 +1,10 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-In one kind of split, each device runs whole operators (stages.py). In another kind, all devices divide the first layers
-by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are tried, in which
-the first device alone runs the first or the last layers. Three figures of a split are compared before a conversion: the
-bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only splits that no
-other split beats in all three figures are converted.
+In one kind of split, each device runs whole operators (stages.py). In another kind of split, all devices divide the
+first layers by rows and the later layers by channels. The devices may exchange rows. If memory is limited, more splits
+are tried, in which the first device alone runs the first or the last layers. Three figures of a split are compared
+before a conversion: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes
+sent. Only splits that no other split beats in all three figures are converted.
 """
 
 import math
@@ -33,7 +33,7 @@ Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
 """Devices count as equally large if they differ by at most this fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""After balancing, no device has more than this multiple of the mean weights of a device."""
+"""After balancing, the weights of each device are at most the mean weights of a device times this factor."""
 Planning = Callable[[int, int], None]
 
 
@@ -259,7 +259,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, also with partial sums where these send fewer bytes."""
+    """Yield the conversions of all promising splits, with partial sums as well where these send fewer bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

@@ -2,7 +2,7 @@
 
 Each device runs one stage. The first device may also run the last operators, since it returns the output. Tensors
 between stages are sent row by row, so that no device holds them whole. A layer with more than a device's mean weights
-belongs to no stage. All devices divide the channels of such a layer.
+belongs to no stage. All devices divide the channels of a layer that belongs to no stage.
 
 For a few positions, the network is cut in two and planned for two devices. The arena of a stage is at most the arena of
 all operators up to its end, and at most the arena of all operators from its start on. The search chooses stages by

@@ -19,7 +19,7 @@ KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 FEW_PIXELS = 4
 """Poolings, additions and tables of at most this many pixels do without the library's part PIXELS."""
 FEW_MACS = 500
-"""A single pixel with at most one part in this number of the program's multiplications needs no assembly."""
+"""An operator needs no assembly for a single pixel with at most 1 / FEW_MACS of the program's multiplications."""
 FEW_ROWS = 4
 """An operator with at most this many rows is fast enough without the part SEVERAL_ROWS."""
 

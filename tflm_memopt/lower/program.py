@@ -239,7 +239,7 @@ class CopiedWeights:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """Operator of a program. Its kind determines the content of its arrays (docs/program-format.md)."""
+    """Operator of a program. The kind of an operator determines the content of its arrays (docs/program-format.md)."""
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""

@@ -67,7 +67,7 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return the bytes of constants that iterations of these channel groups read.
+    """Return the bytes of constants that iterations of the given channel groups read.
 
     `nbytes`: bytes of all constants. `split`: number of all channels. `each`: number of channels of a group. The last
     group may have fewer channels. An iteration that only finishes sums, after the last group, reads no constants.

@@ -234,7 +234,7 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the possible splits of an operator, or one core for all of it if core 1 would get too little work."""
+    """Return the possible splits of an operator, or one core for the operator if core 1 would get too little work."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 

@@ -105,7 +105,7 @@ class Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget of one of `waiting` searches: more than an equal part, since most searches need less."""
+        """Return the budget for the next of `waiting` searches, which is more than an equal part."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:

@@ -73,7 +73,7 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which the operator makes each row that another operator needs in its stripe `stripe`."""
+        """Return the stripes in which an operator makes the rows that another operator needs for stripe `stripe`."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -42,7 +42,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each further try limits groups to fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each later attempt allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save this fraction of the head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256

@@ -56,7 +56,7 @@ class _Link:
         """Return the output channels that must stay if the input channels in `read` stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # The outputs of an input channel stay with it, unless it is the only input channel.
+        # An input channel and all its output channels stay together, unless there is only one input channel.
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read

@@ -107,7 +107,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that cannot read an input before another input is complete, each with the number of the first
+        """Operators with an input that is read only when another input is complete, each with the number of the waiting
         input.
 
         An operator that keeps rows in a state is left out, because it cannot read a copy of a tensor.

@@ -385,7 +385,7 @@ typedef struct {
   uint32_t place; /* Offset of the copied weights in the workspace, a multiple of 16. */
 } tmo_copied;
 
-/* Operator of a program. Its kind determines the content of its arrays (docs/program-format.md). */
+/* Operator of a program. The kind of an operator determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */

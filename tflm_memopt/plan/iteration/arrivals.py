@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the bytes of an external input under one window, or under a row of windows, that become int8 at once."""
+    """Return how many bytes of an external input, under one window or a row of windows, become int8 at once."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0

@@ -113,7 +113,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest multiple of `grain` pixels in which no two live pixels share a place."""
+    """Return the smallest buffer, in multiples of `grain` pixels, in which no two live pixels share a place."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain

@@ -47,7 +47,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Mark all bytes of a tensor as live, so that nothing overlaps the tensor, but no bytes of other buffers."""
+        """Mark all bytes of a tensor, and no bytes of other buffers, as live, so that nothing overlaps the tensor."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -164,7 +164,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use after the writes of each iteration, and whether before the writes."""
+    """Return whether a rolling buffer is in use just after and just before the writes of each iteration."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
@@ -242,7 +242,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[both].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # A row that no operator reads overwrites other rows, which may be read later.
+    # The arrival of an unread row overwrites other rows, which may be read later.
     before_write = upper.top if upper.before_write is None else upper.before_write
     later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

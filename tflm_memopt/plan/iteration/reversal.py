@@ -47,8 +47,8 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
     """Return the live bytes of a group in reversed row order, rounded to whole rows or pixels.
 
-    A kernel processes a row or pixel forwards, and its output must not overwrite the bytes that it still reads. Scratch
-    is live as a whole or not at all, since its first bytes become its last ones in a mirrored arena.
+    A kernel processes a row or pixel forwards, and its output must not overwrite the bytes that it still reads. All
+    bytes of scratch are live at the same times, since a mirrored arena exchanges its first and last bytes.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 

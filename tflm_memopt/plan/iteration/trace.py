@@ -115,7 +115,7 @@ class Member:
         )
         return first, end
 
-    # The search needs the properties below repeatedly, so they are cached.
+    # The properties are cached, because the search needs them repeatedly.
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:

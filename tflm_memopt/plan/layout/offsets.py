@@ -68,7 +68,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups whose row order is still open, and whose distances `constraints` therefore lacks."""
+    """Groups whose row order is still open. Their distances are therefore not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which these groups are reversed and all others run forward."""
@@ -259,7 +259,7 @@ def _restack(
 def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # An offset between `low` and `high` is too close to a neighbour.
+    for low, high in sorted(taken):  # Offsets between `low` and `high` are too close to a neighbouring buffer.
         if start <= low:
             break
         if start < high:

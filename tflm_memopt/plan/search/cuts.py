@@ -137,8 +137,8 @@ class Cuts:
     ) -> None:
         """settings: settings of groups that compute pixel by pixel, or None to omit them.
 
-        `budget`: time budget of the search. `low`: whether to prefer few bytes in every group to few groups. `warm`: an
-        earlier search of the same region, whose groups are reused if they are optimal without recomputation.
+        `budget`: time budget of the search. `low`: whether many groups of few bytes are better than few groups. `warm`:
+        an earlier search of the same region, whose groups are reused if they are optimal without recomputation.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low

@@ -352,7 +352,7 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the operators of a group, of which none adds up rows of a whole tensor from outside."""
+    """Return the operators of a group in which no operator adds up rows of a tensor from outside the group."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 

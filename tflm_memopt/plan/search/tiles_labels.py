@@ -72,7 +72,8 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs the last `rows` rows before row m × advance + end, for skip connections from this tensor, too."""
+    """Stripe m needs the `rows` rows before row m × advance + end, including those for the tensor's skip connections.
+    """
     end: int
     advance: int
     stripes: tuple[int, int]

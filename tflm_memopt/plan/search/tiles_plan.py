@@ -11,7 +11,7 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Where the model's input lives, whose bytes count only in the arena."""
+    """Where the model's input lives, whose bytes count as RAM only if they are in the arena."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""

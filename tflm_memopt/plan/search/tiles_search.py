@@ -40,7 +40,7 @@ DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
 """Estimated seconds that the search takes per state of an operator and per partial group (plan/effort.py)."""
 
 MOST_OUTSIDE = 1024
-"""Maximum number of a stripe's rows outside the feature map, which several strides together can cause."""
+"""A stripe may have at most this number of rows outside the feature map, as a result of several strides."""
 
 MOST_TILES = 1 << 18
 """Maximum number of tiles, which are iterations, of a feature map. Larger maps are computed row by row."""
