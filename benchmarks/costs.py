@@ -54,7 +54,9 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which plans are counted. A core runs the programs for its own target and for more general targets."""
+"""Targets of the plans whose instructions are counted. A core runs the programs for its own target and for more general
+targets.
+"""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of significant digits of a fitted cost."""

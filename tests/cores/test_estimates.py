@@ -105,7 +105,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 
 @pytest.mark.slow
 def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
-    """The instructions are those of one network, as a fraction of the instructions of TFLM with CMSIS-NN."""
+    """The page states a network's instructions as a fraction of those of TFLM with CMSIS-NN."""
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")

@@ -148,7 +148,7 @@ def examine_mutant(seed: int) -> Answer:
 
 
 def serve() -> None:
-    """Answer until standard input ends. TFLM prints to standard output, so that answers need another stream."""
+    """Answer requests until standard input ends. TFLM prints to standard output, so answers need another stream."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -1,7 +1,7 @@
 """Runs a damaged model in TFLM repeatedly with different memory contents.
 
 TFLM trusts the contents of a model's file. With wrong shapes, TFLM reads or writes beyond a tensor's end, or leaves
-output bytes unwritten. If a model's output depends on unrelated memory, it cannot be compared.
+output bytes unwritten. A model whose output depends on unrelated memory cannot be compared.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Search for the operator order with the least peak memory in irregular graphs.
 
-Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. Other graphs resemble SwiftNet, which
-is not public. These substitutes for SwiftNet have 62 operators in cells of 21, 19 and 22, with random edges. Graphs
-with "one cell" in their names have all operators in a single cell. The seconds in the table are processor time.
+Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. SwiftNet is not public, so graphs like
+SwiftNet replace it: they have 62 operators in cells of 21, 19 and 22, with random edges. Graphs with "one cell" in
+their names have all operators in a single cell. The seconds in the table are processor time.
 """
 
 import random

@@ -210,8 +210,7 @@ def app_toml(folder: Path, number: int) -> Path:
 def application(number: int) -> tuple[int, float]:
     """Plan an application of Table 6.6 from its app.toml, as int8 models.
 
-    Return the arena's bytes for activations. Also return the megabytes that Table 6.6 would state: float32 weights and
-    activations.
+    Return the arena's bytes for activations, and the megabytes of float32 weights and activations as in Table 6.6.
     """
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)

@@ -119,7 +119,7 @@ class Bottleneck:
 
 
 def tinyengine(m: Module) -> int:
-    """Return the bytes of TinyEngine. Module B2 needs 247.8 kB, which section 7.3 states for the whole network."""
+    """Return the bytes that TinyEngine needs for a module: 247.8 kB for B2, as for the network in section 7.3."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 

@@ -26,7 +26,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """Add a convolution with a window along the height. The padding is SAME unless `pad` gives rows on top."""
+        """Add a convolution with a window along the height. `pad`: padding rows on top, or None for SAME."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad

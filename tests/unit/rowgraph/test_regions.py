@@ -74,9 +74,7 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for converted operators that wait for operator 4. Operator 3 has a state and must wait for
-    operator 2, although its input is ready earlier.
-    """
+    """Operator 3 has a state and must wait for operator 2, although the input of operator 3 is ready earlier."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]
