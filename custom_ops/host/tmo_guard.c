@@ -7,7 +7,7 @@
 #include "tmo/packed.h"
 #include "tmo/nest.h"
 
-#define MARGIN 64u /* number of canary bytes before the arena and after it, which is a multiple of the arena's alignment */
+#define MARGIN 64u /* number of canary bytes before the arena and after the arena, which is a multiple of the arena's alignment */
 #define CANARY 0xA5
 
 /* `image` is the arena between two margins of canary bytes, and `before` is a copy of `image` from before the iteration. */
@@ -68,8 +68,8 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts what a call of tmo_step() writes that runs no iteration because input rows are missing. Such a call starts the first group and copies input
- * rows. */
+/* Accepts what tmo_step() writes when input rows are missing, so that it runs no iteration. Without input rows, tmo_step() still starts the first
+ * group and copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
@@ -96,7 +96,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last inputs that are updated in place */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* how many of the last inputs are updated in place */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
@@ -157,7 +157,7 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
     const uint32_t left = run.iterations;
     status = tmo_step(&run);
     if (status < TMO_OK) return status;
-    if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* the run ended before the window was full */
+    if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* the run ended before the sliding window was full */
     if (run.iterations < left) {
       report->op = run.op;
       report->current = run.current;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Positions of the fields in a message's head, whose numbers are little-endian. The head has the bytes 'T' and 'M', the sender, the receiver, the
- * program's identity, the number of the inference, and the number of the message in the inference. Then follow the step of the program, the row, the
- * row's size, the row's CRC, and half of a CRC of the previous fields. */
+ * program's identity, the number of the inference, and the number of the message in the inference. The last fields are the step of the program, the
+ * row, the row's size, the row's CRC, and half of a CRC of all other fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
 /* Computes CRC-32 (IEEE 802.3) of four bits at a time. */

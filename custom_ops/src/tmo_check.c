@@ -111,7 +111,7 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
 }
 
 /* Checks one operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group decides where its pixels
- * are. Otherwise, the record of the tensor alone decides where the operand's pixels are. */
+ * are. Without column windows and channel groups, the record of the tensor decides where the operand's pixels are. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -124,7 +124,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
   const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
-  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* then both have equally many groups */
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* so both have equally many channel groups */
 }
 
 /* Checks that the converted pixels of an external input fit into the workspace. tmo_check_kind() must have accepted the operator. */

@@ -145,7 +145,7 @@ TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
 }
 
-/* Writes the values from `at` to `at` + n - 1 of each pixel to v->x. The first v->zeros of a pixel's values are zeros. */
+/* Writes n values of each pixel to v->x, beginning with value number `at`. The first v->zeros of a pixel's values are zeros. */
 TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
   const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
@@ -268,8 +268,8 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
 }
 
-/* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel. They cannot read
- * before weights that were copied into the workspace. */
+/* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel. The kernels cannot
+ * read before weights that were copied into the workspace. */
 static bool is_summed(const tmo_kernel *k) {
   const bool starts = (k->op->weights >= 4 && !tmo_copies_weights(k->op)) || k->op->kernel_w * k->tap_step % 4 == 0;
   return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for the DSP extension. Its functions gather the input values of a few pixels as int16, and multiply
- * them by the weights of pairs of channels. */
+/* This file computes convolutions that are packed for the DSP extension. The functions of this file gather the input values of a few pixels as int16,
+ * and multiply them by the weights of pairs of channels. */
 #include <string.h>
 
 #include "tmo/dsp.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for Helium. Its functions gather the input bytes of a few pixels, multiply them by the weights of
- * several channels, and scale the sums. */
+/* This file computes convolutions that are packed for Helium. The functions of this file gather the input bytes of a few pixels, multiply them by the
+ * weights of several channels, and scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -122,7 +122,7 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t at_once = most > 1 ? 2 : 1;
   tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
-  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* first column whose window extends beyond the input */
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* first column whose window leaves the input */
   const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;

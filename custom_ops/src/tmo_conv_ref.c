@@ -174,8 +174,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from input bytes that were gathered. With the DSP extension, up to three bytes are added before them, so that their
- * number is a multiple of 4. The added bytes are zero points, which do not change the sums. */
+/* Computes one output pixel from input bytes that were gathered. With the DSP extension, up to three bytes are added before the gathered bytes, to
+ * make their number a multiple of 4. The added bytes are zero points, which do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -80,7 +80,7 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* The output rows that are computed together. Row i of them begins at row + i * step. */
+/* The output rows that are computed together. Output row i begins i times step bytes after `row`. */
 typedef struct {
   int8_t *row;
   int32_t step;
@@ -98,7 +98,7 @@ typedef struct {
 
 enum { FEW_MOVES = 4 };
 
-/* Returns the smallest x that is not negative and for which x * step is at least `least`. */
+/* Returns the smallest x that is not negative and for which x times step is at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
 /* Finds the source of a move in row r of the rows that an access record selects from an operand. Returns false if the sources of adjacent output rows

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed depthwise convolutions. Its functions list the taps of a window, and call code in assembly that computes all channels of
- * a pixel. */
+/* This file computes packed depthwise convolutions. The functions of this file list the taps of a window, and call code in assembly that computes all
+ * channels of a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -91,7 +91,7 @@ TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *t
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the address after their outputs. */
+/* Computes the next pixels of a row. Returns the address after the outputs of these pixels. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;

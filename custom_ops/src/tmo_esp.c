@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes operators that are packed for ESP-NN. Its functions gather the input values under a window, and call a kernel of ESP-NN. In a
- * build without TMO_ESP_NN, and on hosts, functions in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN. The functions of this file gather the input values under a window, and call a kernel of
+ * ESP-NN. In a build without TMO_ESP_NN, and on hosts, functions in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -228,7 +228,7 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent output pixels with a function in C instead of ESP-NN. Tap i of output pixel p is at taps[i] + p * step. */
+/* Computes n adjacent output pixels with a function in C instead of ESP-NN. Tap i of output pixel p is p times step bytes after taps[i]. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

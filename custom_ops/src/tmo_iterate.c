@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this file run one iteration of an operator. They set the arguments of the operator's kernel, and call it for the rows, tiles or
- * pixels of the iteration. The result of an iteration does not depend on the order of the iterations. */
+/* The functions of this file run one iteration of an operator. The functions of this file set the arguments of an operator's kernel, and call the
+ * kernel for the rows, tiles or pixels of the iteration. The result of an iteration does not depend on the order of the iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -44,7 +44,8 @@ static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_o
   if (first_in + first_out > 0) skip_channels(k, first_in, first_out);
 }
 
-/* Sets the kernel's pointer to its int32 sums. If the operator adds up the products of channel groups, each row of a stripe has sums of its own. */
+/* Sets k->sums to the int32 sums of the iteration's outputs. If the operator adds up the products of channel groups, each row of a stripe has sums of
+ * its own. */
 static void point_at_sums(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;

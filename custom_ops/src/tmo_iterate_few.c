@@ -344,7 +344,8 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Adds n pixels of two operands. If the pixels are adjacent in both operands and in the output, one call adds them all. */
+/* Adds n pixels of the first operand and n pixels of the second. If the pixels are adjacent in both operands and in the output, one call adds them
+ * all. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const uint32_t channels = k->out_channels;

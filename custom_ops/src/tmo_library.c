@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file defines the function tables of the whole library. */
+/* This file defines tmo_whole_library and tmo_whole_library_for_two, the tables of all functions of the library. */
 #include "tmo/library.h"
 
 static tmo_status check_shared(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,

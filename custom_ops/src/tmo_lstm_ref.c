@@ -25,7 +25,7 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* Where the next scales of an LSTM operator are. Each output channel has two scales for each gate, one for the kept part of the cell, one for the
+/* Pointers to the next scales of an LSTM operator. Each output channel has two scales for each gate, one for the kept part of the cell, one for the
  * added part, and one for the output. */
 typedef struct {
   const int32_t *multipliers;
@@ -40,7 +40,7 @@ TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns a * b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
+/* Returns the product of a and b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has two sums: of products with the input, and of products with the previous output */

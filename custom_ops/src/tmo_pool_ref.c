@@ -187,7 +187,7 @@ static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i,
   pool_s16_of(k->op)(k, v, i, out);
 }
 
-/* Computes a pool whose windows are single pixels, such as RELU6. Such a pool only limits the values to a range. */
+/* Computes a pool whose windows are single pixels, such as RELU6. A pool with windows of one pixel only limits the values to a range. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t n = k->out_width * k->out_channels;

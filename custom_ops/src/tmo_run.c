@@ -47,7 +47,8 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Reads loop codes that open or close loops. Afterwards, run->at points to a code that runs an operator, or to the end of the group. */
+/* Reads loop codes that open or close loops. When the function returns, run->at points to a code that runs an operator, or to the end of the
+ * group. */
 TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   for (;;) {
     const uint8_t code = *run->at;
@@ -265,7 +266,7 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
 
 /* Runs up to `most` iterations of an operator whose iterations compute rows. The loop codes of these iterations must be adjacent, or the only code of
  * a loop. Returns the number of iterations that were run, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX.
- * Afterwards, run->at points to the last of the codes. */
+ * When the function returns, run->at points to the last code that was run. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   const uint8_t *const at = run->at;
   const bool in_loop = at[1] != *at;
@@ -293,7 +294,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 #if TMO_RUNS_DSP
 /* Runs up to `most` iterations of a packed operator in a group with tiles. The loop codes of these iterations must be adjacent, or the only code of a
  * loop. Returns the number of iterations that were run. Returns 0 if only one iteration can be run at once, and UINT32_MAX if a counter is invalid.
- * Afterwards, run->at points to the last of the codes. */
+ * When the function returns, run->at points to the last code that was run. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
@@ -330,8 +331,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 #endif
 
 #if TMO_RUNS_DSP
-/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. Returns false if a counter is invalid.
- * Afterwards, run->at points to the second code. */
+/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. Returns false if a counter is invalid. When
+ * iterate_two_rows() returns, run->at points to the second code. */
 static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
   const uint32_t number = *run->at++;
   if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header defines TFLM's functions Prepare() and Invoke() for the custom operator TMO_REGION.
  *
- * Only the source files that register the operator include this header: tmo_tflm.cpp and host/wheel_shim.cpp. Such a file must first declare
- * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). Their namespace may be the global one or
- * tflite::micro, because a using-directive makes both visible. The file must also define four functions in namespace tmo. The function Abort()
- * returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context) return a tmo_source, a tmo_messenger and a tmo_memory,
- * or NULL. Prepare() and Invoke() call the functions of the table `library`. team: the two cores that run the model, or NULL for one core.
+ * Only the source files that register the operator include this header: tmo_tflm.cpp and host/wheel_shim.cpp. A file that includes this header must
+ * first declare TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). These names may be in the global
+ * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define four
+ * functions in namespace tmo. The function Abort() returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context)
+ * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. Prepare() and Invoke() call the functions of the table `library`. team: the two
+ * cores that run the model, or NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
  * iterations after which it pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The variable

@@ -57,7 +57,8 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }  // namespace region
 
 /* Returns the registration of the custom operator for all its names. RegisterRegion<&NAME_library>() links only the code in NAME_library.c, which the
- * converter writes for a model. Returns a registration with all kernels for models on one core. The whole library is then linked. */
+ * converter writes for a model. Returns a registration with all kernels for models on one core. Without a template argument, RegisterRegion() links
+ * the whole library. */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
@@ -78,10 +79,10 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. Its fields may change
- * between two calls of Invoke(). The tmo_source becomes the external context of the interpreter, which can be set only once. Call SetSource() after
- * AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to June 2025 abort. SetSource() returns
- * 0 on success. */
+/* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. The fields of the
+ * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter, which can be set only once.
+ * Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to June 2025
+ * abort. SetSource() returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
@@ -109,8 +110,8 @@ enum Pushed {
 };
 
 /* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The rows are copied from the picture `from`. The field
- * `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h has
- * the number as NAME_row_bytes. */
+ * `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h
+ * defines this number as NAME_row_bytes. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;

@@ -58,7 +58,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* A finite float32 number, which is value * 2^exponent. No kernel computes with infinities or NaN. */
+/* A finite float32 number, which is value times 2^exponent. No kernel computes with infinities or NaN. */
 typedef struct {
   int64_t value;
   int exponent;

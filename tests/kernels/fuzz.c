@@ -69,7 +69,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* Returns the end of an operator's tables, or of the record of its copied weights. */
+/* Returns the offset of the end of an operator's tables, or of the record of its copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
@@ -81,7 +81,7 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   return end;
 }
 
-/* Returns the end of the tables for two cores. */
+/* Returns the offset of the end of the program's tables for two cores. */
 static size_t cores_end(const sample *s) {
   const tmo_cores *cores = tmo_cores_of(s->program);
   if (cores == NULL) return 0;
@@ -336,7 +336,7 @@ static int load_all(char **files, int n) {
   return n_samples > 0 ? 0 : 5;
 }
 
-/* Runs one case. The first two bytes of a case are the number of a program. Its edits follow. */
+/* Runs one case. The first two bytes of a case are the number of a program. The edits of the case follow. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);

@@ -26,7 +26,7 @@ typedef struct {
 } tmo_camera;
 
 /* The input image of a model. Each pixel of the image is one pixel of the frame, without interpolation. Column x of an image with W columns is column
- * (2 x + 1) * width / (2 W) of the frame's rectangle, rounded down. Row y of an image with H rows is row (2 y + 1) * height / (2 H) of the frame's
+ * (2 x + 1) width / (2 W) of the frame's rectangle, rounded down. Row y of an image with H rows is row (2 y + 1) height / (2 H) of the frame's
  * rectangle, rounded down. The grey value of a pixel with the colours r, g and b is (77 r + 150 g + 29 b + 128) / 256. A grey pixel gives three equal
  * channels. */
 typedef struct {

@@ -55,8 +55,8 @@ enum {
   TMO_FORMAT_UINT8 = 1 /* the picture's bytes are the model's int8 values plus 128, like brightness if the zero point is -128 */
 };
 
-/* A picture outside the arena that contains the model's input. io[0] points to it if the program has TMO_INPUT_EXTERNAL. The picture has rows of
- * pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so its pixels may change between two runs. */
+/* A picture outside the arena that contains the model's input. io[0] points to this record if the program has TMO_INPUT_EXTERNAL. The picture has
+ * rows of pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so its pixels may change between two runs. */
 typedef struct {
   const void *data; /* address of the picture's first pixel */
   uint32_t bytes;   /* size of the whole picture in bytes; nothing is read beyond its end */
@@ -96,7 +96,7 @@ typedef struct tmo_messenger tmo_messenger;
 struct tmo_messenger {
   /* exchange() sends or receives one row of a tensor. `what` identifies the tensor, and `row` is the number of the row. If `sent` is true, the row is
    * at `data`; otherwise the received row is written to `data`. exchange() returns TMO_OK when the row is sent or received, and TMO_WAIT if it must
-   * be called again later for the same row. Any other status ends the run. */
+   * be called again later for the same row. A status other than TMO_OK and TMO_WAIT ends the run. */
   tmo_status (*exchange)(tmo_messenger *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define TMO_MAX_MODELS 32 /* an application has at most this many models */
+#define TMO_MAX_MODELS 32 /* largest number of models in an application */
 
 enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
 

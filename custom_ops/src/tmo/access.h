@@ -53,7 +53,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Returns whether a tensor is the streamed or external input of the program, or a view of it. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Returns whether the rows of a tensor are messages between devices. Such rows have no address on this device. */
+/* Returns whether the rows of a tensor are messages between devices. The rows of a message have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
@@ -206,7 +206,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`. Some of them may lie outside the tensor. */
+/* Returns the rows that iteration y reads according to the access record `a`. Some of these rows may lie outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -219,8 +219,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads. Some of them may lie outside the tensor. The operator must have access records instead of a
- * convolution window. */
+/* Returns the rows of operand k that iteration y reads. Some of these rows may lie outside the tensor. The operator must have access records instead
+ * of a convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The macros of this header say which parts of the library are compiled. A file that includes tmo/embed.h compiles only the parts that its programs
- * need. Any other file compiles all kernels and the whole executor.
+ * need. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
  *
  * The macro TMO_KINDS lists the kinds of unpacked operators, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit for each
  * TMO_PACKING_* whose kernels are compiled. The macro TMO_PARTS has one bit for each TMO_PART_* that is compiled. The macro TMO_OWN is 1 to compile
@@ -19,7 +19,7 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* 0 compiles the library without libm and without the kernels that need libm */
+#ifndef TMO_MATH /* TMO_MATH is 0 to compile the library without libm and without the kernels that need it */
 #ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else

@@ -80,7 +80,7 @@ TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
 TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
-/* These functions add two products to `sum`: of the lower halves and of the upper halves of two words. */
+/* These functions multiply the lower halves of two words and their upper halves, and add both products to `sum`. */
 TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
@@ -88,14 +88,14 @@ static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_
   return sum;
 }
 
-/* Returns, for each of four bytes, the greater one of the two words' bytes. */
+/* Compares the four bytes of one word with those of another, and returns the greater bytes. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
   return greater;
 }
 
-/* These functions return, for each of two int16 values, the greater or the lesser one of the two words' values. */
+/* These functions compare the two int16 values of one word with those of another, and return the greater or the lesser values. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

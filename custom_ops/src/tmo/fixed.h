@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Returns `total` plus a * b / 2^32. The quotient is rounded to the nearest integer, and halves are rounded up. */
+/* Returns `total` plus the product of a and b, divided by 2^32. The quotient is rounded to the nearest integer, and halves are rounded up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -45,7 +45,7 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns a * b / 2^31, rounded with halves up and saturated to int32, like Arm's instruction VQRDMULH. */
+/* Returns the product of a and b, divided by 2^31, rounded with halves up and saturated to int32, like Arm's VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -62,8 +62,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns x * multiplier / 2^31, rounded with halves up. The multiplier must not be negative. The result never saturates, because `multiplier` is not
- * INT32_MIN. */
+/* Returns x times multiplier, divided by 2^31 and rounded with halves up. The multiplier must not be negative. The result never saturates, because
+ * `multiplier` is not INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
@@ -85,8 +85,8 @@ TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns x * multiplier * 2^(shift - 31), rounded. multiplier: not negative. shift: -31 to 30. TFLM's function MultiplyByQuantizedMultiplier in
- * kernels/internal/common.cc gives the same results. */
+/* Returns x times multiplier times 2^(shift - 31), rounded. multiplier: not negative. shift: -31 to 30. TFLM's function MultiplyByQuantizedMultiplier
+ * in kernels/internal/common.cc gives the same results. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
@@ -100,8 +100,8 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, with rounding. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Multiplies an int64 by multiplier * 2^(shift - 31), and rounds once. shift: -31 to 7. TFLM's function MultiplyByQuantizedMultiplier for int64 in
- * kernels/internal/common.cc gives the same results. */
+/* Multiplies an int64 by multiplier times 2^(shift - 31), and rounds once. shift: -31 to 7. TFLM's function MultiplyByQuantizedMultiplier for int64
+ * in kernels/internal/common.cc gives the same results. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
   const uint32_t right = (uint32_t)(15 - shift);
@@ -111,7 +111,7 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x * 2^left, saturated to int32. left: 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
+/* Returns x times 2^left, saturated to int32. left: 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);

@@ -2,8 +2,8 @@
 /* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded by itself,
  * as on the host that verified the model.
  *
- * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. TFLM with fused
- * operations then gives the same bits if its compiler fuses the same operations. */
+ * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM that is
+ * compiled with fused operations gives the same bits if its compiler fuses the same operations. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 

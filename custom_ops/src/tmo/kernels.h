@@ -206,11 +206,11 @@ typedef struct {
   uint16_t parts;          /* number of parts, which differ only in their addresses, offsets and weights */
   uint16_t next_at;        /* distance in the list `at` between the first addresses of two parts */
   uint32_t next_offset;    /* number of bytes by which `offset` grows from one part to the next */
-  uint32_t next_row;       /* distance in bytes between the weights of two parts */
+  uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts */
   uint32_t offset;         /* distance in bytes from the address of a run to the first byte of the run, in the first part */
   uint32_t bytes;          /* number of bytes in a run */
   uint32_t step;           /* distance in bytes between two bytes of a run, modulo 2^32 */
-  uint32_t row;            /* distance in bytes between the weights of two runs */
+  uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
   uint32_t filter;         /* number of bytes of the weights of one channel */
   int32_t zero_point;
 } tmo_runs;
@@ -248,36 +248,36 @@ typedef struct {
   const int32_t *multipliers; /* one multiplier for each channel, or four equal ones for all channels if `each` is 0 */
   const int8_t *shifts;
   int8_t *out;
-  int32_t rounding; /* Computes all output channels of a job, saturated to int8. */
+  int32_t rounding; /* twice the output's zero point, plus 1 */
   int32_t zero_in, each;
 } tmo_dsp_job;
 
-/* The last output is written after all inputs were read. The function changes fields of the job. Arguments for a function that computes the channels
- * of a depthwise convolution in groups of four. */
+/* Computes all output channels of a job, saturated to int8. The last output is written after all inputs were read. The function changes fields of the
+ * job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
-/* `weights`: weights of the first tap; `filter`: bytes of one tap's weights; x and bytes are not used */
+/* Arguments for a function that computes the channels of a depthwise convolution in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* address of each tap, row by row; if `apart` is not 0, only of the first tap in each row */
-  const int8_t *const *taps; /* number of bytes of weights to skip after each row, because their taps are outside the input */
+  tmo_dsp_job job;           /* `weights`: weights of the first tap; `filter`: bytes of one tap's weights; x and bytes are not used */
+  const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only of the first tap in each row */
   uint32_t rows, columns;
-  uint32_t skipped;          /* distance in bytes from each address in `taps` to the first channel */
-  uint32_t offset;           /* distance in bytes between two taps of a row, or 0 if `taps` lists all taps */
-  uint32_t apart;            /* Computes a pixel of a convolution from one run of `bytes` bytes. w: weights of the first channel. */
+  uint32_t skipped;          /* number of bytes of weights to skip after each row, because their taps are outside the input */
+  uint32_t offset;           /* distance in bytes from each address in `taps` to the first channel */
+  uint32_t apart;            /* distance in bytes between two taps of a row, or 0 if `taps` lists all taps */
 } tmo_dsp_window_job;
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
-/* Four copies of the only scale of an operator whose channels share a scale. */
+/* Computes a pixel of a convolution from one run of `bytes` bytes. w: weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
-/* Sets `multipliers` and `shifts` to the scales of the operator's channels, or to four copies in `scales` if the channels share one scale. */
+/* Four copies of the only scale of an operator whose channels share a scale. */
 typedef struct {
   int32_t multipliers[4];
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets all fields of a job except `x` and `bytes`. w: weights of the first output channel. */
+/* Sets `multipliers` and `shifts` to the scales of the operator's channels, or to four copies in `scales` if the channels share one scale. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int32_t **multipliers, const int8_t **shifts, tmo_dsp_scales *scales) {
   *multipliers = k->multipliers;
   *shifts = k->shifts;
@@ -290,7 +290,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int3
   *shifts = scales->shifts;
 }
 
-/* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. */
+/* Sets all fields of a job except `x` and `bytes`. w: weights of the first output channel. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -304,8 +304,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
 }
 
-/* Returns false if the job has already computed all channels. next: distance in bytes between the weights of adjacent channels. Adds products like
- * tmo_conv_sums(), but with the core's instructions if the bytes of each run are adjacent. */
+/* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed
+ * all channels. next: distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;
@@ -321,8 +321,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* Adds the products of a window to the sums of n output channels, from channel `to` on. tmo_depthwise_sums() reads n input channels from `from` on,
- * and tmo_depthwise_repeated() reads input channel `from` for all output channels. */
+/* Adds products like tmo_conv_sums(), but with the core's instructions if the bytes of each run are adjacent. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -334,24 +333,26 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. */
+/* Adds the products of a window to the sums of n output channels, from channel `to` on. tmo_depthwise_sums() reads n input channels from `from` on,
+ * and tmo_depthwise_repeated() reads input channel `from` for all output channels. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* Both functions are slow, because they are not inlined. Adds n products to each of four sums. n must be positive. */
+/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. tmo_output() and
+ * tmo_channel_output() are slow, because they are not inlined. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Product i of sum c is w[c][i] times (x[i * step] - zero_point). number of sums that a kernel keeps on its stack */
+/* Adds n products to each of four sums. n must be positive. Product i of sum c is w[c][i] times (x[i times step] - zero_point). */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
-enum { TMO_STACK_SUMS = 32 }; /* These functions begin and end the sums of n channels of a pixel, from channel `channel` on. */
+enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* The sums are for the outputs from number i on. tmo_begin_sums() sets the sums to their initial values, or to the sums that the previous call has
- * kept. tmo_end_sums() writes the outputs, or keeps the sums for the next call. The function tmo_end_sums() writes outputs, or keeps the sums for the
- * next call. */
+/* These functions begin and end the sums of n channels of a pixel, from channel `channel` on. The sums are for the outputs from number i on.
+ * tmo_begin_sums() sets the sums to their initial values, or to the sums that the previous call has kept. tmo_end_sums() writes the outputs, or keeps
+ * the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -64,7 +64,7 @@ typedef struct {
 #define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands */
 #define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a convolution or pooling window */
 #define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* kinds with a window and weights */
-#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds whose output pixels need one input pixel each */
+#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds for which each output pixel needs only one input pixel */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)

@@ -114,8 +114,8 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
-/* Where the pixels of one row of a tensor are. Pixel x of the row is at place (first + x * step) % depth of the buffer. The buffer begins `offset`
- * bytes after the base of the tensor. */
+/* The positions in memory of the pixels in one row of a tensor. Pixel x of the row has the number (first + x times step) modulo depth in the buffer.
+ * The buffer begins `offset` bytes after the base of the tensor. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth; /* numbers of pixels */
@@ -140,7 +140,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Returns where the pixels of row y are. The argument `stripe` matters only if each stripe computes all rows that it needs. */
+/* Returns the positions of the pixels of row y in memory. The argument `stripe` matters only if each stripe computes all rows that it needs. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* a step of width - 1 pixels, modulo the width, goes back by one pixel */
@@ -153,8 +153,9 @@ static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_te
   return p;
 }
 
-/* Where a row of a tensor is, with all that is needed to find the next rows. Pixel x of the row is at place ((column + x) * w.rows + row) % w.depth
- * of the column window w. For a tensor without column windows, tmo_find_row() sets `whole` to a single column window with all rows. */
+/* The position of a row of a tensor, with all that is needed to find the next rows. Pixel x of the row has the number ((column + x) times w.rows +
+ * row) modulo w.depth in the column window w. For a tensor without column windows, tmo_find_row() sets `whole` to a single column window with all
+ * rows. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
@@ -177,7 +178,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
 }
 
 /* Writes the addresses of n pixels of a rolling buffer to a list, beginning with the pixel at byte `at`. The rolling buffer has `bytes` bytes, and
- * the pixels are `step` bytes apart. Returns the end of the list. */
+ * the pixels are `step` bytes apart. Returns the address after the last entry of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);

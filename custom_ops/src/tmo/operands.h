@@ -11,7 +11,7 @@
 #define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
-/* What all kernel calls of an iteration need. */
+/* The data that all kernel calls of an iteration share. */
 typedef struct {
   const tmo_run_state *run; /* state of the run; its field `current` is the part of the output to compute */
   tmo_view in;              /* first operand of the operator */
@@ -26,7 +26,7 @@ static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view 
   return tmo_channels_of(op, v->tensor, grouped, run->current.channel_group);
 }
 
-/* Where a row of a tensor is. Pixel x of the row is at the address base + tmo_pixel_offset(&pixels, x). */
+/* The position of a row of a tensor in memory. Pixel x of the row is at the address base + tmo_pixel_offset(&pixels, x). */
 typedef struct {
   const int8_t *base;
   tmo_row_pixels pixels;
@@ -60,7 +60,8 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* Returns where row y of a tensor is. The number y is converted to int32_t, because rows of earlier inferences have negative numbers. */
+/* Returns the position in memory of row y of a tensor. The number y is converted to int32_t, because rows of earlier inferences have negative
+ * numbers. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_row_pixels_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
@@ -189,7 +190,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
 typedef struct {
   const int8_t **pixels;       /* addresses row by row, from the first window on */
   uint32_t room;               /* number of addresses for which `pixels` has room */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and the number of the kernel's row above the first of them */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and number of the kernel's row that lies on the first input row */
   tmo_taps columns;            /* input columns under the first window */
   uint32_t width;              /* number of input columns whose pixels are listed */
 } tile_pixels;

@@ -230,7 +230,7 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
  * scratch memory. pixel: number of the pixel among `pixels` pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of them at
- * once. Output pixel p is at out + p * step, or at outs[p]. */
+ * once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Gathers the windows of adjacent pixels, which must be completely inside the input. offset: distance in bytes from the start of a row to the first
  * window. */
@@ -246,7 +246,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_
 /* The arguments of a tmo_mve_conv function, without the input pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of output pixel 0; output pixel p is at out + p * step */
+  int8_t *out;   /* address of output pixel 0; output pixel p begins p times step bytes later */
   uint32_t step;
   uint32_t turns; /* number of vectors of 16 bytes that an input pixel has */
   uint32_t channels;
@@ -276,8 +276,8 @@ TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes,
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is at taps[i] + p *
- * step. */
+/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is p times step bytes
+ * after taps[i]. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
@@ -325,9 +325,9 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p is at from + p * step,
- * and each pixel has at least four bytes. The functions return the address in the tile of the next values. If the bytes of a pixel are not a multiple
- * of 4, the padding values in the tile are arbitrary. */
+/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p begins p times step
+ * bytes after `from`, and each pixel has at least four bytes. The functions return the address in the tile of the next values. If the bytes of a
+ * pixel are not a multiple of 4, the padding values in the tile are arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
@@ -389,8 +389,8 @@ TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const i
 /* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. Tap i of output pixel p is at
- * taps[i] + p * step. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. Tap i of output pixel p is p
+ * times step bytes after taps[i]. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
@@ -426,9 +426,9 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 /* Computes all channels of the output pixels in several runs of blocks. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel. The number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels. The number
- * of output channels must be a multiple of 4. Input pixel p has job->turns vectors of 16 bytes, from bytes + p * step on. The outputs of the two
- * pixels of a pair must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel. For tmo_mve_conv_1(), the number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs
+ * of pixels. For tmo_mve_conv_2(), the number of output channels must be a multiple of 4. Input pixel p has job->turns vectors of 16 bytes, which
+ * begin p times step bytes after `bytes`. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
@@ -466,14 +466,14 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window that has the first row */
-  uint32_t column;      /* number of the first pixel's column, counted on through all rows that the column window had before */
+  uint32_t column;      /* column of the first pixel, counted on through all rows that the column window had before */
   uint32_t row;         /* number of the window's first row inside the column window */
   uint32_t rows;        /* number of rows under the window, at least one */
   uint32_t pixel;       /* number of bytes that a pixel takes */
   const int8_t *base;
   uint32_t columns;     /* number of columns under the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows, whose end continues at its start */
+  const tmo_column_window *first, *end; /* list of all column windows; the first one follows the last one again */
   uint32_t dilation_h;
   uint32_t gap;         /* number of bytes to skip after each copied row */
   uint32_t width;
@@ -512,7 +512,7 @@ typedef struct {
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if there are fewer than sixteen */
   const int8_t *end;     /* end of the operator's constants */
-  uint32_t beyond;       /* number of bytes of the last vector beyond the last channel */
+  uint32_t beyond;       /* bytes of the last vector that lie beyond the last channel */
   uint32_t more;         /* number of channels that the complete vectors of sixteen leave */
   int32_t column;        /* input column where the next window begins */
   uint32_t pixels;       /* number of output pixels that must still be computed */
@@ -529,7 +529,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* These functions are generated from descriptions (docs/kernel-language.md). They compute in C what functions in assembly compute. */
+/* These functions are generated from descriptions (docs/kernel-language.md). The generated functions compute in C what functions in assembly
+ * compute. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

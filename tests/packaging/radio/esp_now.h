@@ -1,5 +1,5 @@
-/* Simulates ESP-NOW with a datagram socket for each address in the folder $RADIO, and with a task that runs the callbacks. Of the frames, $LOSS per
- * cent are lost, and as many acknowledgements, so that receivers get some frames twice. */
+/* Simulates ESP-NOW with a datagram socket for each address in the folder $RADIO, and with a task that runs the callbacks. The radio loses $LOSS per
+ * cent of the frames and of the acknowledgements, so that receivers get some frames twice. */
 #pragma once
 
 #include <stdint.h>
