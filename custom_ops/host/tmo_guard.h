@@ -20,7 +20,7 @@ typedef struct {
   uint32_t n_outputs;
   const uint32_t *io_offsets; /* offset in `bytes` of each input, of each output, of the state and of slow memory; n_inputs + n_outputs + 2 entries */
   const uint32_t *io_bytes;
-  uint32_t workspace_offset; /* multiple of 16 */
+  uint32_t workspace_offset; /* offset in `bytes` of the workspace, a multiple of 16 */
   uint32_t workspace_bytes;
   const void *source; /* tmo_source of an external input, all rows of a streamed input (io_bytes[0] bytes for each push), or NULL */
 } tmo_arena;

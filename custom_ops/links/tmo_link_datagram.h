@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* These functions connect devices by datagrams, such as the frames of ESP-NOW and other radios. A frame of the radio holds few bytes and arrives
- * either whole or not at all. The receiving radio acknowledges it.
+ * either whole or not at all. The receiving radio acknowledges each frame.
  *
  * Only one frame to each device is on its way, and it is sent again until it is acknowledged. Each frame begins with the numbers of the session and
  * of the frame, so the receiver recognises repeated frames and ignores them. The receiver therefore gets all bytes exactly once and in order. If the

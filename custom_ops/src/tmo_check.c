@@ -55,7 +55,7 @@ static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* Checks that a program with a streamed input describes it in the same way everywhere. */
+/* Checks that a program with a streamed input has only this input, and that all its records of the input are equal. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {

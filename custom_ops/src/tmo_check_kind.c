@@ -21,7 +21,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Positions in tmo_op of a window's fields for the rows. The fields for the columns follow them. */
+/* Positions of the fields of a window for its rows, counted from `kernel_h` of a tmo_op. The field for the columns follows each field for the
+ * rows. */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");

@@ -32,7 +32,7 @@ typedef struct {
   int32_t apart;            /* distance in bytes between the input values of the two pixels */
   uint32_t row;             /* number of weights that a channel has in one row of the window */
   uint32_t values;          /* number of input values under the window of one pixel */
-  uint32_t zeros;           /* number of zeros before the first value, so that the total is a multiple of 4 */
+  uint32_t zeros;           /* number of zeros before the first value, to make the number of values a multiple of 4 */
   union {
     int32_t narrow[4 * QUADS];
     struct {

@@ -53,8 +53,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as runs of adjacent bytes, with as few runs as possible. If possible, a row of the window is one run of adjacent
- * bytes. If each pixel has one byte, the bytes of a run may also be a fixed distance apart. In a group without tiles, a row may need several runs.
- * Each column of the window is then a part. In a group with tiles, a complete window is one part, and each row of a clipped window is a part. */
+ * bytes. If each pixel has one byte, the bytes of a run may also be a fixed distance apart. In a group without tiles, a row of the window may need
+ * several runs. If a row needs several runs, each column of the window is a part. In a group with tiles, a complete window is one part, and each row
+ * of a clipped window is a part. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);

@@ -105,7 +105,7 @@ static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_
  * are not equally far apart. */
 static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tmo_access *access, uint32_t r, const output_rows *to, row_source *s) {
   const tmo_move *const m = s->move;
-  const uint32_t row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 wraps to a large number */
+  const uint32_t row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* the number of a row before row 0 wraps to a large number */
   const uint32_t phase = (uint32_t)phase_of(m, to->y), part = (uint32_t)m->phase_step;
   uint32_t offset = m->source + phase * part;
   s->step = 0;
@@ -166,7 +166,7 @@ static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy 
       find_operand(&of, known);
       const tmo_tensor *const in = &tmo_tensors(run->program)[*of.input];
       const tmo_rows rows = tmo_rows_by(run->program, of.access, (uint16_t)to->y);
-      const uint32_t r = known - of.first, row = (uint32_t)rows.first + r; /* a row before row 0 wraps to a large number */
+      const uint32_t r = known - of.first, row = (uint32_t)rows.first + r; /* the number of a row before row 0 wraps to a large number */
       from = r < rows.count && row < in->height ? tmo_base_of(run, in) + tmo_row_offset(in, row) : NULL;
     }
     if (from == NULL) continue;

@@ -55,8 +55,8 @@ typedef struct {
   float part;
 } neighbours;
 
-/* TFLM's function ComputeInterpolationValues in kernels/internal/reference/resize_bilinear.h computes the same position. The position is greater than
- * -1 and less than `in`. */
+/* TFLM's function ComputeInterpolationValues in kernels/internal/reference/resize_bilinear.h computes the same position. The computed position is
+ * greater than -1 and less than `in`, the size of the input. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;

@@ -51,7 +51,7 @@ static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *til
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
   int8_t *zero;  /* pixel of zero points that stands for the padding */
-  uint32_t room; /* number of bytes that `zero` may have */
+  uint32_t room; /* number of bytes for which `zero` has room */
   uint32_t width; /* number of input columns that are listed */
 } pixel_list;
 

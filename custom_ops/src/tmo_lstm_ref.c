@@ -9,7 +9,7 @@
 
 enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order of the program */
 
-#define LAST 0x1FDFF /* for arguments beyond this one, curve() is constant */
+#define LAST 0x1FDFF /* beyond the argument LAST, curve() is constant */
 
 /* For x >= 0, returns 2^15 / (1 + e^(-x / 2^13)), interpolated from a table of 256 values for arguments 2^9 apart. For x < 0, the result is 2^15
  * minus the result for -x. tanh(x) is twice curve(2 x), minus 1. TFLM's functions Logistic and Tanh for int16 in

@@ -12,7 +12,7 @@
 #include "tmo/nest.h"
 
 /* Returns the counter in the workspace that says which part of its output an operator computes next. In a group without tiles, the counter is a row
- * number. In a group with tiles, it is a tmo_iteration, whose first field is the stripe. */
+ * number. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
   const size_t size = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
@@ -406,8 +406,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations, in the order of the loops. The function may return earlier, because checking for more work at once
- * would take time. */
+/* Runs at least one and at most `most` iterations, in the order of the loops. To save time, the function may return before it has run `most`
+ * iterations. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {

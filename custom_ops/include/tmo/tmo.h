@@ -106,11 +106,11 @@ struct tmo_messenger {
  * that tmo_push() must be called again when more rows may have arrived. If tmo_push() returns an error, its next call begins a new inference. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* Runs a program like tmo_run(), but pauses each time the number of completed iterations reaches an entry of `pauses`. The entries increase. During a
- * pause, other code may use all bytes of the workspace and of io[] that the paused run does not need later. TMO_WAIT means that the run has paused,
- * and TMO_OK means that it has ended. To continue a paused run, call tmo_run_paused() again with the same arguments. All bytes of `at` must be zero
- * before the first call. When the run has ended, all bytes of `at` are zero again. A program that pauses must have neither a state nor a streamed
- * input. */
+/* Runs a program like tmo_run(), but pauses each time the number of completed iterations reaches an entry of `pauses`. The entries of `pauses` must
+ * increase. During a pause, other code may use all bytes of the workspace and of io[] that the paused run does not need later. TMO_WAIT means that
+ * the run has paused, and TMO_OK means that it has ended. To continue a paused run, call tmo_run_paused() again with the same arguments. All bytes of
+ * `at` must be zero before the first call. When the run has ended, all bytes of `at` are zero again. A program that pauses must have neither a state
+ * nor a streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* State of a run that is executed one iteration at a time. Call tmo_begin(), and then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT.

@@ -22,8 +22,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
 
-/* Each field has one bit for each model. The model must wait while another model runs whose bit is set in `running`. The model must also wait while
- * another model is paused whose bit is set in `paused`. */
+/* Each field has one bit for each model. A set bit in `running` means that the model must wait while the model with that number runs. A set bit in
+ * `paused` means that the model must also wait while the model with that number is paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

@@ -117,7 +117,7 @@ static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit of x. For x = 0, the result is 31. */
+/* Returns the number of zero bits above the highest set bit of x. For x = 0, tmo_zeros_above() returns 31. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
   int32_t n = 0;
   for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;

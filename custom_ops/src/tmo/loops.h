@@ -19,7 +19,7 @@ static inline const uint8_t *tmo_loops(const void *program, const tmo_group *gro
 /* Returns the number that is stored in two bytes of a loop code. */
 static inline uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
-/* Returns the number of bytes of a code that runs an operator. */
+/* Returns how many bytes a loop code takes if it runs an operator. */
 static inline uint32_t tmo_iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
 
 static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16_t times) {

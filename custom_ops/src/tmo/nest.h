@@ -130,7 +130,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Returns the column window of row y. The argument `stripe` matters only if each stripe computes all rows that it needs. */
+/* Returns the column window of row y. The argument `stripe` matters only if no stripe reuses rows of the previous stripe. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -140,7 +140,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Returns the positions of the pixels of row y in memory. The argument `stripe` matters only if each stripe computes all rows that it needs. */
+/* Returns the positions of the pixels of row y in memory. The argument `stripe` matters only if no stripe reuses rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* a step of width - 1 pixels, modulo the width, goes back by one pixel */

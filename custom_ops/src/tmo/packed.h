@@ -45,8 +45,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values of two pixels together that a packed convolution reads at once. For three or more pixels, the largest
- * number of values is three eighths of the result, for each pixel. */
+/* Returns the largest number of input values of two pixels together that a packed convolution reads at once. For three or more pixels together, the
+ * largest number of values is three eighths of the result. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether an operator computes two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A depthwise
@@ -304,8 +304,8 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* These functions compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows with `width` pixels. A call of tmo_dsp_3x3() computes a block of pixels in the time of at least four
- * single pixels. */
+/* Returns whether tmo_dsp_3x3() computes rows with `width` pixels. A call of tmo_dsp_3x3() for one block takes at least as long as four single
+ * pixels. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -358,9 +358,8 @@ TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window,
 
 enum { TMO_WIDE_VALUES = 32 }; /* distance in values between the first and the second pixel */
 
-/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, four sums
- * are computed together: of four channels. For two pixels, four sums are computed together: of two channels of the first pixel, and of the same
- * channels of the second pixel. */
+/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, the sums of
+ * four channels are computed together. For two pixels, the sums of the same two channels of both pixels are computed together. */
 typedef struct tmo_wide_job {
   const int32_t *bias, *multipliers; /* one value for each channel, or four equal values for all channels */
   const int8_t *shifts;
