@@ -142,7 +142,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or else --calibrate. Raises UsageError if no file needs --inputs."""
+    """Return the arrays of --inputs or else --calibrate. Raises UsageError if --inputs has no effect."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"

@@ -149,7 +149,7 @@ class LoopCode(enum.IntEnum):
     stripe count follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This loop code repeats all codes up to the matching END. The number of repetitions, a uint16_t > 0, follows."""
+    """This loop code repeats all codes up to the matching END. The next two bytes are the number of repetitions."""
     END = 0xFF
     """This loop code ends a loop, or the group."""
 

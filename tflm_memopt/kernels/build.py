@@ -72,7 +72,7 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. Each output element must be stored exactly once. `strides` means the same as in ram()."""
+        """Declare an output. Each output element must be stored exactly once. `strides`: see ram()."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(

@@ -175,7 +175,7 @@ def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterV
     """Yield all statements except loops and conditions, in execution order.
 
     `lanes` is the number of lanes of the core. The function `held` returns a register's value, so that conditions can
-    be tested. If `held` is None, conditions on registers are true. A yielded dictionary is valid until the next
+    be tested. If `held` is None, such conditions count as true. A yielded dictionary is valid until the next
     statement.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)

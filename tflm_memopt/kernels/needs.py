@@ -100,7 +100,7 @@ class InputNeed:
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """For each axis, true if output index n needs only input index n."""
+        """True for each axis along which output element n needs only input element n."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:

@@ -163,7 +163,7 @@ class Graph:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Return the tensors, in which each key of `names` is replaced by its value."""
+    """Replace tensors that are keys of `names` by the values."""
     return tuple(names.get(t, t) for t in tensors)
 
 

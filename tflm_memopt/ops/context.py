@@ -172,7 +172,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the division of operand k into rows, as its producer chose it or as its shape implies."""
+        """Return the rows into which the producer of operand k divides the operand, or else natural_rows()."""
         storage = self.storage(k)
         known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
         return known or any_rows(byte_shape(self.input(k)))

@@ -146,7 +146,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is >= 0, so this rounds towards 0
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # The shift rounds towards 0, since the gate is >= 0.
     return _output(_round_shift16(product, -to_output.shift), target)
 
 

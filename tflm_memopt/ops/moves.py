@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""In an array with numbers of bytes, this number stands for the fill value."""
+"""In an array of byte positions, this number stands for the fill value."""
 MAX_MOVES = 256
 """A COPY operator has at most this many moves, each of which takes 32 bytes of flash."""
 

@@ -43,7 +43,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Divide accesses into sets. In source order, an access joins the first set that the function `fits` allows."""
+    """Divide accesses into sets. Each access joins the first set for which `fits` is true, or starts a new set."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -138,7 +138,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event stops a read from moving up to event number `first` and out of `loops`."""
+        """Return whether an event forbids to move a register read out of `loops` to the place of event `first`."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

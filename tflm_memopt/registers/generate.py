@@ -151,5 +151,4 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Equal texts with equal variables name the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

@@ -71,7 +71,7 @@ class _Writer:
                 self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all combined fields before their first access. Return the variable that holds each access's value."""
+        """Write code that reads all combined fields once. Return the variable that holds each access's value."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}

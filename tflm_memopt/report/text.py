@@ -24,7 +24,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
-if TYPE_CHECKING:  # These imports are slow.
+if TYPE_CHECKING:  # Importing these modules is slow.
     from tflm_memopt.answers.batch import Batch
     from tflm_memopt.answers.exploration import Exploration
     from tflm_memopt.answers.fits import BoardReport, Fits

@@ -120,8 +120,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences, and how many of them every_value() made. The inferences of every_value() come
-    first, in whole sets of 256, and random inferences follow. done: number of earlier random inferences.
+    """Return `count` more test cases, and the number of cases that come from every_value(). These cases come first, in
+    whole sets of 256, and random cases follow. done: number of earlier random cases.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:

@@ -94,7 +94,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # With an empty source, a late read fails.
+    wheel.set_source(TmoSource())  # A read after the inference fails, because this source is empty.
     return status
 
 

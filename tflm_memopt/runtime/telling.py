@@ -10,7 +10,7 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""For each inference that may be chosen: the numbers of the runs in which two of its inputs are exchanged."""
+"""Maps an inference's number to the numbers of those runs that repeat the inference with two inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:

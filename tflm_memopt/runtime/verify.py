@@ -234,9 +234,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference has the first of the user's `inputs`. Without `inputs`, it has random inputs, chosen so that the
-    outputs change when two inputs are exchanged, if possible. Raises the errors of verify(), and ModelError if the two
-    models differ.
+    The inference reads the first of the user's `inputs`. Without `inputs`, the inference reads random inputs, so that
+    the outputs change when two inputs are exchanged, if possible. Raises the errors of verify(), and ModelError if the
+    two models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

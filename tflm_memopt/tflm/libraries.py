@@ -39,7 +39,7 @@ def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
     for nbytes in (2, 2, 2, 2, 1):
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17 i18")
-    for bias in ("i13", "i14", "i15", "i12"):  # sums of a gate's weights need two buffers
+    for bias in ("i13", "i14", "i15", "i12"):
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))

@@ -130,7 +130,7 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
-    of_shapes = any(tensor in known for tensor in op.inputs)  # the operator computes shapes, as for a free batch size
+    of_shapes = any(tensor in known for tensor in op.inputs)  # A model with a free batch size computes shapes.
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
     outputs = [tensor.dtype for tensor in node.outputs]

@@ -111,7 +111,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
-    # Structs of the state of builtin operators.
+    # The state of builtin operators.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
@@ -159,7 +159,7 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
-    # Structs of the state of TFLM's own custom operators.
+    # The state of TFLM's own custom operators.
     "tflm_signal::CircularBuffer": Struct((24, 4), (40, 8), "signal/src/circular_buffer.h"),
     "signal::DelayParams": Struct((20, 4), (32, 8), "signal/micro/kernels/delay.cc"),
     "signal::EnergyParams": Struct((8, 4), (8, 4), "signal/micro/kernels/energy.cc"),

@@ -112,7 +112,7 @@ enum {
   TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
   /* This loop code skips stripes of an operator, and then runs the operator. The operator's number and the stripe count follow as two uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The number of repetitions, a uint16_t > 0, follows. */
+  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The next two bytes are the number of repetitions. */
   TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
 };
 

@@ -87,7 +87,7 @@ batch_matmul_s16 = _batch_matmul("batch_matmul_s16", Type.INT16)
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Interpolate between pixels. A position after the last pixel or row has that pixel or row as both neighbours."""
+    """Interpolate between pixels. After the last pixel or row, both neighbours of a position are that pixel or row."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")

@@ -81,8 +81,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Broadcast an operand along its last dimensions. These dimensions begin with the first one that is above 1 and has
-    the output's size.
+    """Broadcast an operand along its last dimensions, from the first dimension on that is above 1 and has the output's
+    size.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

@@ -1,7 +1,7 @@
 """Splits a pool that has long windows and padding.
 
 A pool along one axis counts only the samples inside its input. Each window that reaches into the padding becomes a
-global pool over fewer samples. Windows without padding become one further pool, which long_window.py converts.
+global pool over fewer samples. All windows without padding become one pool, which long_window.py converts.
 """
 
 from collections.abc import Iterator
