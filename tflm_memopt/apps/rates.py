@@ -65,7 +65,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 def _hint(member: AppMember, entry: AppModel) -> str:
     without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
-    if entry.ms_measured is not None:  # The plan has no operators whose instructions are known.
+    if entry.ms_measured is not None:  # The instructions of all operators are unknown.
         return without
     known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
     return f"{known}, or set ms_measured to the milliseconds of an inference that you measured"

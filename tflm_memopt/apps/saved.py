@@ -35,7 +35,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return each file's content by name. Raises UsageError for equal names, or for kinds of file of a single model."""
+    """Return each file's content by name. Raises UsageError for equal names, or for a kind that needs one model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"

@@ -33,7 +33,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Each plan that computes more pixels at once may be larger by this fraction of the first plan's activation memory."""
 LEAP = 1 / 4
-"""Maximum growth towards the middle of the smallest and the largest arena, as a fraction of the activation memory."""
+"""Maximum growth of an arena to the mean of the smallest and largest one, as a fraction of its activation memory."""
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]

@@ -227,7 +227,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         return conversion
     if asked.saved is not None:
         for variant in conversion.state_variants():
-            with contextlib.suppress(UsageError):  # The saved plan belongs to another variant.
+            with contextlib.suppress(UsageError):  # Saved plans of other variants raise UsageError.
                 variant.saved(asked.saved)
                 return variant
         return conversion
@@ -266,7 +266,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # planned first, because other plans reuse its results
+        least = conversion.once.arena.total  # The next plans reuse results of this plan.
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:

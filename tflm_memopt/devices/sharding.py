@@ -50,7 +50,7 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 class DeviceSharding(enum.Enum):
     WHOLE = "whole"
-    """One device runs the whole operator. By default, this is the first device."""
+    """One device, by default the first one, runs the whole operator."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the needed parts. A library that lacks one of these parts rejects the program. The C code
-that the converter emits contains only the parts that its programs list.
+The header of a program lists the needed parts. A library that lacks a needed part rejects the program. The C code that
+the converter emits contains only the parts that its programs list.
 """
 
 from collections.abc import Iterator, Sequence

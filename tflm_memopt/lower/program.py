@@ -414,7 +414,7 @@ class ProgramSharding:
     cut: U16
     """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """Offset in the workspace of core 1's scratch or sums. Core 0 uses tmo_op.accumulator."""
+    """Offset in the workspace of core 1's scratch or sums. For core 0, the offset is tmo_op.accumulator."""
 
 
 @dataclass(frozen=True, slots=True)

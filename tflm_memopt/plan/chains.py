@@ -97,7 +97,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors that another device sends as a whole, although no operator needs their last rows."""
+    """Return tensors that the device receives completely, although its operators do not read the last rows."""
     if not any(op.receives for op in ops):
         return set()
     # An operator may read a tensor with rows of another size, so rows are counted in bytes.

@@ -87,7 +87,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Add to `masks` all channels that the masked channels need, until none is missing."""
+    """Add to `masks` all channels that the masked channels need, directly or through other channels."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):

@@ -481,7 +481,7 @@ typedef struct {
   uint16_t kind; /* Kind of the division, a TMO_SHARDING_* constant. */
   uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
-    uint32_t accumulator; /* Offset in the workspace of core 1's scratch or sums. Core 0 uses tmo_op.accumulator. */
+    uint32_t accumulator; /* Offset in the workspace of core 1's scratch or sums. For core 0, the offset is tmo_op.accumulator. */
     uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
 } tmo_sharding;

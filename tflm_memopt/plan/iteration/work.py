@@ -171,7 +171,6 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    # A state holds the rows above the input.
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
         high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass reads no rows

@@ -225,7 +225,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # For a single pixel, the kernel copies no constants.
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # A kernel call for one pixel copies no constants.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)

@@ -71,7 +71,7 @@ class LayoutProblem:
     """Groups whose row order is still open. Their distances are therefore not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the layout problem in which these groups are reversed and all others run forward."""
+        """Return the layout problem in which the groups `backward` are reversed and all others run forward."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():

@@ -23,7 +23,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders of the graph, the model's own first. Streams and devices allow no other order."""
+    """Return all distinct orders, the model's own first, or only this one for streamed inputs and several devices."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []

@@ -4,10 +4,10 @@ A label describes a division of the first operators: the bytes of its largest gr
 group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
 least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
 graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py). Long
-groups and other operand orders are tried only to replace the largest group, since that group determines the RAM. The
-bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have fixed
-addresses. Layouts take time, so only the groups of the best division get one. The layouts correct the bytes of their
-groups, and the search is repeated until all groups of the best division have a layout.
+groups and other operand orders are tried only to replace the largest group, since that group determines the RAM. At
+first, the search assumes that a group needs its peak live bytes. A group may need more bytes than its peak when its
+buffers have fixed addresses. Layouts take time, so only the groups of the best division get one. The layouts correct
+the bytes of their groups, and the search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations

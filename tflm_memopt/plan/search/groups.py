@@ -38,7 +38,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups with different orders of operands. The groups with the fewest bytes are kept."""
+"""Number of partial groups with different orders of operands that are kept, namely those with the fewest bytes."""
 
 MOST_MEMBERS = 256
 """Maximum number of operators with loop nests whose iterations are kept for other groups."""

@@ -24,7 +24,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return how operators of a region are connected, where skip connections read tensors of earlier operators."""
+    """Return which operators of a region can follow each other in a group, and when their tensors are made and read."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -42,7 +42,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the columns to keep. `to`: width of output and tiles. `window`: extent, stride and left padding."""
+    """Return the kept columns. `to`: width of output and tiles. `window`: extent, stride and left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
