@@ -135,8 +135,8 @@ def optimize_devices(
     largest device needs as little memory as possible. board: the board of every device, with the clock and the core for
     the estimates.
 
-    Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
-    DoesNotFit if `memory` is too small or a device's model does not fit on the board.
+    Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
+    small, or if a device's model does not fit on the board. The function optimize() may raise further errors.
     """
     progress("reading", 0, 0)
     given = options.pop("memory", None)

@@ -19,8 +19,7 @@ typedef struct {
   uint32_t step;
 } column;
 
-/* Returns the position in the tile of one of `pixels` pixels that are computed together. Five pixels are in two tiles: three pixels in the first, and
- * two pixels in the second. */
+/* The values of five pixels are in two tiles: three pixels are in the first tile, and two pixels are in the second tile. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -189,7 +188,6 @@ static void one_pixel(const int16_t *tile, const int8_t *weights, const int32_t 
   pairs_of_one(tile, NULL, weights, scales, out, values, pairs, 1);
 }
 
-/* Returns the function that computes pairs of channels for `pixels` pixels. */
 static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
   switch (pixels) {
     TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, return tmo_dsp_pairs_2);
@@ -203,7 +201,6 @@ static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
   return NULL; /* the header of a damaged program may list too few parts */
 }
 
-/* Computes `pairs` pairs of channels, from pair `first` on. */
 static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t first, uint32_t pairs, int8_t *out, uint32_t step) {
   const uint32_t values = tmo_packed_values(k->op, k->in_channels);
   const int32_t *const scales = k->bias + TMO_PACKED_SCALES * first;

@@ -130,7 +130,7 @@ static bool is_small(const tmo_kernel *k) {
   return (bytes <= TMO_FEW_BYTES || fits) && !is_run && k->tap_step == k->in_channels && tmo_makes_fours(k);
 }
 
-/* Copies n runs of `bytes` bytes to addresses that are `step` bytes apart. Each run begins `offset` bytes after its address in `at`. */
+/* Copies n runs of bytes to addresses that are `step` bytes apart. bytes: length of a run. Each run begins `offset` bytes after its address in `at`. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const int8_t *const *const end = at + n;
   if (bytes == 1) {

@@ -20,7 +20,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each run has a distance in bytes between tensors, and a value that fills all tensors."""
+"""Each pair has the bytes between two tensors in a run, and the value with which the run fills the memory."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """Operators whose kernels read four dimensions of their input, filter and output."""

@@ -207,7 +207,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     assert min(refused, finished, right, finished - right) > count // 50  # All outcomes occurred.
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # Each group of programs with few samples is damaged alone.
+    else:  # Few samples are named pools or poses, so extra runs of the fuzzer damage them.
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 

@@ -36,7 +36,7 @@ LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
-    """Return the rewritten model and its checked plan, even if it saves little, or None if nothing is converted."""
+    """Return the rewritten model and its checked plan, even if the plan saves little, if anything is converted."""
     source = read(data)
     planned = make_plan(source.graph, options)
     return planned and (lowered(source, planned, options), planned)

@@ -59,7 +59,6 @@ def first(net: Net, *, out: Any = DEFAULT) -> int:
 
 
 def last_constant(net: Net, operand: int) -> Any:
-    """Return the weights of the last operator if `operand` is 1, and the bias if `operand` is 2."""
     return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
 
 

@@ -39,8 +39,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot divide any
-    layer.
+    """Return a checked plan for two cores and the rewritten model. Return None if two cores can divide no layer.
 
     `room` limits the bytes of the arena for copies of weights.
     """

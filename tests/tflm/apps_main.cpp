@@ -68,7 +68,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library refuses the turn of the model. A refused call must run nothing. */
+  /* Returns false if the library does not let the model run now. A refused call must run nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");

@@ -2,7 +2,7 @@
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has the cycles
 per instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-The module esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
+The module esp.py has ranges for Espressif's chips. For cores without cycle figures, only instructions are estimated.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of cycles of a plan, or None if unknown. moved: bytes read and written in slow memory."""
+        """Return the range of a plan's cycles, if known. `moved`: numbers of bytes read and written in slow memory."""
         inside = self._fast(work)
         if not any(moved) or inside is None:
             return inside
@@ -233,9 +233,7 @@ class Clock:
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the range of cycles of operators under CMSIS-NN, or None if it is unknown. counts: instructions by
-        type of operator.
-        """
+        """Return the range of operators' cycles with CMSIS-NN, if known. `counts`: instructions by operator type."""
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
 
         if counts is None or self.rates is None:

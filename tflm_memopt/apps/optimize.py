@@ -48,8 +48,8 @@ STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 def optimize_app(app: App, progress: Progress) -> AppOptimized:
     """Rewrite all models of an application for one shared arena.
 
-    Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
-    DoesNotFit if all models together need more RAM or flash than the application has.
+    Raises UsageError for models that cannot share the arena as required. Raises DoesNotFit if all models together need
+    more RAM or flash than the application has. The function optimize() may raise further errors for each model.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -291,7 +291,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head that this time needs."""
+        """Return pairs: the milliseconds between two pauses, and how many bytes of the head such pauses need."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:

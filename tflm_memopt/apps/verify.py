@@ -37,7 +37,7 @@ def verify_app(
     """Run each model of an application and its rewritten model in `folder`. Compare every byte of their outputs.
 
     All plans are also checked together, for every order in which the models may run. Raises InterfaceError if models
-    overwrite each other's bytes, and the errors of verify() for each model.
+    overwrite each other's bytes. The function verify(), which compares each model, may raise further errors.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}

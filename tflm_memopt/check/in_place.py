@@ -29,7 +29,7 @@ def accumulators(op: RowOp) -> int:
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel may overwrite an input: it reads each element first, and its output is not larger."""
+    """Return whether the kernel reads each element before it writes its output, which fits in the bytes of an input."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 

@@ -30,7 +30,7 @@ class Origin(NamedTuple):
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return the input and its element from which TFLM copies each of the given output elements."""
+    """Return from which input TFLM copies each output element, and the indices of the copied elements in the inputs."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):

@@ -104,7 +104,7 @@ def activations_only(graph: Graph) -> Graph:
 
 
 def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
-    """Return why no part of the model can be converted, or None. ops: kind of the rewritten model's operators."""
+    """Return the reason why no part of the model can be converted, if any. `ops`: value of the option `--ops`."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
         return _uncalled(model) or _looped(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
@@ -151,7 +151,7 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph to plan, or None if it has no regions. The last result is cached for the report."""
+    """Return the row graph to plan. Return None for a graph without regions. The report reuses the last result."""
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None

@@ -222,7 +222,7 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM that was tried."""
+        """Return the plan of least compute within the limits, if any. Also return the tried plan of least RAM."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.
@@ -236,7 +236,7 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan without recompute within the RAM limit that spends least time on slow memory, or None."""
+        """Return the plan that spends least time on slow memory, within the RAM limit and without recompute, if any."""
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -251,7 +251,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Search the lowest RAM limit for which a plan with slow memory is found, and return the plan or None."""
+        """Return the plan for the lowest RAM limit at which a plan with slow memory is found, if any."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -270,7 +270,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest budget above budgets[0] whose plan fits, or None. `budgets` gets all tried budgets."""
+        """Return the smallest budget above budgets[0] whose plan fits, if any. Add all tried budgets to `budgets`."""
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -288,7 +288,7 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with another input place and interface, or None if they are impossible."""
+        """Return the conversion with another input place and interface. Return None for an impossible combination."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
         same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)

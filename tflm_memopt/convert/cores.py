@@ -28,7 +28,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets, or None for one core. UsageError: invalid options."""
+    """Return the part of each core's time for the model, if two cores run. Raises UsageError for invalid options."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")
@@ -58,7 +58,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
 def told(
     plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: Table
 ) -> tuple[tuple[CoreReport, ...], BarriersReport | None]:
-    """Return the share of the work that each core does, and the number of barriers."""
+    """Return a report of the work that each core does, and a report of the barriers between the cores."""
     if not plan.shardings:
         return (), None
     shardings = [(one, group) for group in plan.shardings for one in group.ops]

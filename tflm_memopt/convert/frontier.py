@@ -158,7 +158,7 @@ class Plans:
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute within the limit that moves the fewest bytes of slow memory, or None."""
+        """Return the plan that moves the fewest bytes of slow memory within the limit and without recompute, if any."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
@@ -199,7 +199,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Values of the compute factor F to try as limits for plans in which TFLM's kernels run operators in parts."""
+"""The search tries these limits of the compute factor F for plans in which TFLM's kernels run operators in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

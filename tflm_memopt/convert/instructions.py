@@ -76,7 +76,7 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted]) -> C
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return a plan with its estimated instructions, or None if a known plan costs no more and is no larger.
+    """Return a plan with its estimated instructions. Return None if a known plan is at least as cheap and as small.
 
     If the arena heads already decide a comparison, the plans are not lowered.
     """

@@ -54,7 +54,7 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the row graph to plan, or None without one. Raises UsageError for an impossible place of the input."""
+    """Return the row graph to plan, if any. Raises UsageError if the input cannot be in the requested place."""
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
@@ -67,12 +67,12 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. whole: reason why TFLM's kernels run all operators, or None."""
+    """Return the model's canonical form for `ops`. `whole`: reason, if any, why TFLM's kernels run all operators."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return a graph whose operators all run in TFLM's kernels. whole: the reason, or None for `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. `whole`: None if the reason is `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -119,7 +119,7 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window, or the same graph if the input does not slide.
+    """Return the graph for a sliding input, and the sliding window. An input that does not slide changes nothing.
 
     Raises UsageError if the model cannot have a sliding input.
     """

@@ -62,7 +62,7 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that TFLM runs, or None if unknown. ours: instructions of custom operators."""
+    """Return the cycles of operators that TFLM runs, if known. `ours`: instructions of custom operators."""
     if not ops:
         return 0.0, 0.0
     if clock.esp:
@@ -71,7 +71,7 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the original's instructions with CMSIS-NN, or None if unknown or if TFLM still runs some operators."""
+    """Return the original's instructions with CMSIS-NN, if known. Return None if TFLM still runs some operators."""
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
@@ -160,7 +160,7 @@ def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) ->
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for a frontier, or None if TFLM runs some operators or the table is for another core."""
+    """Return the clock for a frontier. Return None if TFLM runs some operators, or if the table is for another core."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

@@ -51,7 +51,7 @@ def verify(
 
 
 def _constants(before: Model, after: Model) -> ComparedConstants | None:
-    """Return the comparison of constants, or None for a damaged program, which does not run."""
+    """Return the comparison of constants. Return None for a damaged program, which does not run."""
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:
         return compare_constants(before, after, changes)

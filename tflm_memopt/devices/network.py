@@ -159,7 +159,7 @@ class Network:
         """Return the converted models of all devices, which are checked to fit together.
 
         shardings: split of each operator, by Op.index. at: each operator's device. portions: channels of each device,
-        divided by the mean number. Raises the errors of optimize(), and UsageError if the network cannot be split.
+        divided by the mean number. Raises UsageError if the network cannot be split, and any error of optimize().
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)

@@ -51,8 +51,8 @@ def verify_devices(
     """Run the original model and the models of all devices, and compare outputs and constants.
 
     Each model runs in its own process. models: file of each device. runs: number of random inputs. seed: seed of the
-    random inputs. inputs: an array for each input, whose first axis may be inferences. Raises the errors of verify(),
-    and UsageError unless all models come from one conversion.
+    random inputs. inputs: an array for each input, whose first axis may be inferences. Raises UsageError
+    if the models come from several conversions, and any error of verify().
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]

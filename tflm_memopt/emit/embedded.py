@@ -43,7 +43,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return the file NAME_library.c, or nothing for a model without custom operators. shared: two cores."""
+    """Return the file NAME_library.c if the model has custom operators. `shared`: whether two cores run the model."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}

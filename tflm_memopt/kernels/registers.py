@@ -46,7 +46,7 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
 
 
 def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[int, int]]]:
-    """Return statements in order without their loops, and the first and last position of each loop."""
+    """Return the statements inside and outside of loops in order, and the first and last position of each loop."""
     order: list[Statement] = []
     loops: list[tuple[int, int]] = []
     for one in body:

@@ -157,7 +157,7 @@ def _anywhere(tensor: Array) -> bool:
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """Return the C expression of an element's base address, and the element's index from that address."""
+    """Return the C expression of a base address, and the index of the element relative to this address."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
@@ -368,7 +368,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression to which a pointer is set, and the offset of an element from this pointer."""
+        """Return the C expression that initialises a pointer, and the offset of the element relative to the pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

@@ -51,7 +51,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the numbers of an original operator in the given form, or None if the core family has no such form."""
+    """Return the constants of an original operator in `form`. Return None if the core family does not have `form`."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(

@@ -11,7 +11,7 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Order of sixteen channels in a vector, by the remainder of their number modulo 4: first 0, then 2, 1 and 3."""
+"""A vector holds sixteen channels: first the multiples of 4, then the numbers with remainder 2, 1 and 3."""
 TURN = 3
 """The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
 
@@ -128,7 +128,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the left shift, the scales m2, c and e of each operand, and the scales m2, c and e of the output."""
+    """Return the left shift and the scales m2, c and e of each operand, and then m2, c and e of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)

@@ -222,7 +222,7 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the number of elements before, in and after the reduced axes, or None if these are not adjacent."""
+        """Return how many elements are before, in and after the reduced axes. Return None if axes are not adjacent."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

@@ -248,7 +248,7 @@ class RowOp:
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
-    """The output rows replace the oldest rows of this state. The output tensor then takes no other bytes."""
+    """The output rows replace the oldest rows of this state, so the output tensor takes no bytes of its own."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """The operator updates these states of one row in place."""
     core_1_counters: int = 0

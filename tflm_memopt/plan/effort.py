@@ -59,7 +59,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Return the estimated remaining seconds of a conversion that has completed `found` of `searches` searches.
+    """Return the estimated remaining seconds of a conversion. `found`: completed searches. `searches`: all searches.
 
     `spent`: seconds so far. `layouts`: maximum seconds per plan to find exact layouts.
 

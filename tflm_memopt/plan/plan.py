@@ -230,7 +230,7 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """Return the buffer with this role and number, and its offset, or None."""
+        """Return the buffer with the given role and number, if any, and the offset of the buffer."""
         return self._by_key.get((role, key))
 
     @cached_property

@@ -169,7 +169,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute in `limit` bytes of fast memory that uses slow memory least, or None."""
+        """Return the plan that uses slow memory least in `limit` bytes of fast memory without recompute, if any."""
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
         each = [

@@ -145,7 +145,7 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
 
 
 def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
-    """Return a field, and the fields that are most often accessed together with it and fit into the same word."""
+    """Return `field` with the fields that are most often accessed together with `field` and fit into one word."""
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

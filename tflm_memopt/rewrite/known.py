@@ -42,7 +42,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
-    """Return the outputs that operators compute from constants and shapes alone, and the indices of the operators."""
+    """Return the outputs that depend on constants and shapes alone, and the indices of the operators."""
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()
     for op in graph.ops:

@@ -120,8 +120,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases, and the number of cases that come from every_value(). These cases come first, in
-    whole sets of 256, and random cases follow. done: number of earlier random cases.
+    """Return `count` more test cases, and how many of these cases every_value() made. Cases from every_value() come
+    first, in whole sets of 256, and random cases follow. `done`: number of earlier random cases.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:
@@ -181,7 +181,7 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first run and output in which two models differ, or None. Floats are compared as bits."""
+    """Return the first difference between the outputs of two models, if any. Floats are compared as bits."""
     back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

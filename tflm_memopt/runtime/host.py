@@ -189,7 +189,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference step by step, and return all iterations in execution order. Raises the errors of run()."""
+    """Run one inference step by step, and return all iterations in execution order. Raises any error of run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []

@@ -89,7 +89,7 @@ def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
-    """Return the size of an arena with these tensors, and their offsets in the arena. Tensors without an offset in the
+    """Return the size of an arena with `tensors`, and the offset of each tensor in it. Tensors without an offset in the
     model's metadata come last. relative: whether the offsets start at the lowest planned offset instead of at the
     arena's start.
     """

@@ -89,8 +89,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array for one run has the type and shape of its input. An array for several runs has the number of runs as its
-    first dimension, which is an additional dimension unless the input begins with a 1.
+    An array for one run has the type and shape of its input. The first dimension of an array for several runs
+    is the number of runs. The number of runs replaces a first dimension of 1, and otherwise adds a dimension.
     """
     if not files:
         return []
@@ -132,7 +132,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the input range of a QUANTIZE, plus one quantized value at each end to test clamping, or None."""
+    """Return the input range of a QUANTIZE, with one more quantized value at each end to test clamping."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )

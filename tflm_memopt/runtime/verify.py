@@ -192,8 +192,7 @@ def _is_for_two_cores(model: Model) -> bool:
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """Return the rewritten graph, changed as if its whole input were in the arena, and the changes of inputs and
-    outputs.
+    """Return the rewritten graph with its whole input in the arena, and how its inputs and outputs were changed.
 
     Raises InterfaceError, and UsageError if two cores were requested for a model that is made for one.
     """
@@ -235,8 +234,8 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence
     """Run both models and return one inference in the rewritten model's formats.
 
     The inference reads the first of the user's `inputs`. Without `inputs`, the inference reads random inputs, so that
-    the outputs change when two inputs are exchanged, if possible. Raises the errors of verify(), and ModelError if the
-    two models differ.
+    the outputs change when two inputs are exchanged, if possible. Raises ModelError if the two models
+    differ. The function verify() may raise further errors.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

@@ -2,8 +2,8 @@
 
 Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The computed table equals the thesis'
 figures under two assumptions: the weights of dense layers do not count, and inputs and outputs count only in
-convolutions and dense layers. Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers gave
-the figures of Table 5.2, so this script does not compute Table 5.2.
+convolutions and dense layers. Layer numbers begin at 1. In VGG-16, layer 1 is darknet's [crop]. No choice of layers
+gave the figures of Table 5.2, so this script does not compute Table 5.2.
 """
 
 import math

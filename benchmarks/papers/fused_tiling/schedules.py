@@ -79,7 +79,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return a row of the table with two peaks: of the graph's own order, and the lowest peak that the search found."""
+    """Return a table row with the peak of the graph's own order, and the lowest peak that the search found."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before

@@ -178,14 +178,14 @@ class Headroom:
 
     name: str
     image: float
-    """Factor by which height and width may grow in TinyEngine's RAM if a plan may compute pixels twice."""
+    """Height and width may grow by this factor until plans that compute pixels twice need more RAM than TinyEngine."""
     channels: float
-    """Factor by which the numbers of channels may grow in TinyEngine's RAM if a plan may compute pixels twice."""
+    """Channels may grow by this factor until plans that compute pixels twice need more RAM than TinyEngine."""
     image_once: float
-    """Factor by which height and width may grow in TinyEngine's RAM if no pixel is computed twice."""
+    """Height and width may grow by this factor until plans that compute pixels once need more RAM than TinyEngine."""
     channels_once: float
     image_formula: float
-    """Factor by which height and width may grow in TinyEngine's RAM according to vMCU's formula."""
+    """Height and width may grow by this factor until vMCU's formula gives more bytes than TinyEngine needs."""
     channels_formula: float
 
 

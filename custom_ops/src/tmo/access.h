@@ -84,14 +84,14 @@ static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 /* Returns how many bytes one element takes. The function is for operators whose input and output have the same type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
-/* Returns how many elements are in `bytes` bytes of the operator's output. */
+/* Returns how many elements of the operator's output take the given number of bytes. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
 /* Returns whether the operator's outputs are int32 indices of largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns how many int32 accumulators the operator needs for `bytes` bytes of output. An index needs two accumulators: one for the index, and one for
- * the value at the index. */
+/* Returns how many int32 accumulators the operator needs for an output of the given size. An index needs two accumulators: one for the index, and one
+ * for the value at the index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
 /* Returns whether the operator sends rows to other devices, or receives rows from them. */

@@ -49,7 +49,7 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether `offset` is not 0, and `bytes` bytes from `offset` on lie within the program. */
+/* Returns whether a constant with the given offset and number of bytes lies within the program. The offset 0 means no constant. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Returns whether the operator's weights lie within the program, whether they are copied into the workspace or not. alignment: at most

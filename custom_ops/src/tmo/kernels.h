@@ -268,7 +268,7 @@ typedef struct {
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
-/* Computes a pixel of a convolution from one run of `bytes` bytes. w: weights of the first channel. */
+/* Computes a pixel of a convolution from adjacent input bytes. bytes: number of input bytes. w: weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
 /* Four copies of the only scale of an operator whose channels share a scale. */

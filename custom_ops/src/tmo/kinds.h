@@ -12,8 +12,8 @@
 #define TMO_ANY_NUMBER 0    /* the kind has 1 to TMO_MAX_INPUTS operands */
 #define TMO_PER_CHANNEL 255 /* the kind has one scale for each output channel */
 
-/* Each kind of operator belongs to one of these families. Kinds of the families filter, sums and pool have a window. Kinds of the families from copy
- * to add_sums have access records. */
+/* Each kind of operator belongs to one of these families. The families `filter`, `sums` and `pool` are operators with a window. The families from
+ * `copy` to `add_sums` are operators with access records. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \

@@ -122,7 +122,7 @@ typedef struct {
   uint32_t pixel;              /* number of bytes that a pixel takes */
 } tmo_row_pixels;
 
-/* The column window that has a row of the tensor, the row's index in the window, and the number of earlier rows that had the same place. */
+/* The column window that contains a row. row: index of the row in the column window. period: number of earlier rows with the same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;

@@ -258,8 +258,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. again: whether `rows` has the
- * rows of the previous iteration, so that operands whose rows never change need not be listed again. */
+/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. `again` is
+ * true if `rows` still has the rows of the previous iteration. Operands that always read the same rows are then not listed again. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

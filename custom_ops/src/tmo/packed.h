@@ -229,8 +229,8 @@ typedef struct {
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
- * scratch memory. pixel: number of the pixel among `pixels` pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of them at
- * once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
+ * scratch memory. pixel: index of the pixel. pixels: number of gathered pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes
+ * all gathered pixels at once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Gathers the windows of adjacent pixels, which must be completely inside the input. offset: distance in bytes from the start of a row to the first
  * window. */
@@ -338,9 +338,9 @@ TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint3
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The number of bytes of a tap must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. The tile has the values of all pixels two by two: values 0 and 1 of
- * pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of three pixels and a tile of
- * two pixels. values: number of values of a pixel, a multiple of 8. */
+/* These functions compute pairs of output channels for 1 to 5 pixels. pairs: number of pairs. The tile has the values of all pixels two by two:
+ * values 0 and 1 of pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of three
+ * pixels and a tile of two pixels. values: number of values of a pixel, a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -382,7 +382,7 @@ typedef struct tmo_wide_job {
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
-/* Computes at least two pairs of output channels for one pixel, which has `values` bytes at `bytes`. */
+/* Computes output channels of one pixel. pairs: number of pairs of channels, at least 2. values: number of input bytes in the array `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
 /* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */

@@ -85,7 +85,7 @@ def reduced_axes(context: OperatorContext) -> str | None:
 
 @hint("transpose the left matrix before this operator, and give both matrices the same batch")
 def plain_matrices(context: OperatorContext) -> str | None:
-    """BATCH_MATMUL must multiply two matrices or pairs of matrices, the left one not transposed, none broadcast"""
+    """BATCH_MATMUL must read two matrices with the same batches, and its left matrix must not be transposed"""
     a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
     if options["adjX"]:
         return "adj_x is set"

@@ -236,7 +236,7 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions of an operator's iterations among all iterations, and the number of each iteration."""
+        """Return two arrays: when each iteration of the operator runs, and the number of each iteration."""
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()
             self._iterations[key] = at, self.iteration[self.moments[at]]
@@ -263,7 +263,7 @@ class Trace:
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the iterations that read a tensor, in order, and the number of the first byte that each reads."""
+        """Return the iterations that read a tensor, in order, and the first byte that each of the iterations reads."""
         if tensor not in self._reads:
             each = ((m.first_bytes[k], *self.iterations_of(m.key)) for m, k in self.readers(tensor))
             self._reads[tensor] = _merged([(at, first[iteration]) for first, at, iteration in each])

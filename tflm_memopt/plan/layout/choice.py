@@ -93,7 +93,7 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice of plans with the least RAM within the limits, or None.
+        """Return the choice of plans that needs the least RAM and keeps the limits, if any.
 
         If several choices have the least RAM, the least load decides. If `least_ram` is False, the load is minimised
         first, then the RAM.

@@ -117,7 +117,7 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order of lowest peak with its peak, or None and a lower bound if no peak is below `least`."""
+    """Return the order with the lowest peak, and this peak. If no order is found, return None and a lower bound."""
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

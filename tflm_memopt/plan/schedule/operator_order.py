@@ -2,8 +2,8 @@
 
 A group consists of consecutive operators, so the order decides what can be computed together. The first order to try is
 the model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors
-(least_peak.py), and the third one finishes each branch before the next. The second and the third order join all
-operators between two operators of TFLM in one region.
+(least_peak.py), and the third one finishes each branch before the next. In the second
+order and in the third order, all operators between two builtin operators are in one region.
 """
 
 from collections import defaultdict

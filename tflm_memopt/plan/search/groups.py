@@ -358,9 +358,9 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 
 
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    """Return the groups whose operator at `first` could add up rows, but reads a whole tensor.
+    """Return the groups in which the operator at `first` reads a whole tensor instead of adding up rows.
 
-    shorter: the groups without this operator.
+    `shorter`: groups that begin after the operator at `first`.
     """
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)

@@ -33,7 +33,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a stripe, which up to `later` later stripes read, or no stripe if `later` is -1."""
+    """Rows [first, first + rows) of a stripe. `later`: how many later stripes may read the rows, or -1 for none."""
 
     first: int
     rows: int

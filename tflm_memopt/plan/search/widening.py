@@ -34,7 +34,7 @@ class GroupForms:
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the cheapest form that fits in `nbytes` bytes, with its layout, or None.
+        """Return the cheapest form that fits in `nbytes` bytes, if any, with the layout of the form.
 
         The search changes the best form so far in all possible ways. `place`: function that returns a layout of the
         whole model of at most `nbytes`, or None.
