@@ -18,9 +18,10 @@ import numpy as np
 
 from tflm_memopt.answers.report import Accuracy
 from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import read, text
 from tflm_memopt.runtime.convert import dequantize, quantize
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.stimuli import Array
@@ -93,11 +94,13 @@ class FloatModel:
         self.shapes = [tuple(array.shape[1:]) for array in inputs]
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
-        converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
+        concrete = one.get_concrete_function(*specs)
+        names = [tensor.name.partition(":")[0] for tensor in concrete.inputs[: len(specs)]]
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], self._graph)
 
-        def representative() -> Iterator[list[Array]]:
+        def representative() -> Iterator[dict[str, Array]]:
             for example in zip(*inputs, strict=True):
-                yield [value[None] for value in example]
+                yield {name: value[None] for name, value in zip(names, example, strict=True)}
 
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = representative
@@ -106,7 +109,7 @@ class FloatModel:
         # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor.
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
         try:
-            return bytes(converter.convert())
+            return in_order(bytes(converter.convert()), names)
         except Exception as error:  # TensorFlow's converter may raise any exception.
             raise _not_convertible(str(error) or type(error).__name__) from error
 
@@ -144,6 +147,18 @@ class FloatModel:
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
+
+
+def in_order(model: bytes, names: Sequence[str]) -> bytes:
+    """Return the model with its inputs in the order of `names`, which TensorFlow's converter does not keep."""
+    source = read(model)
+    numbers = {text(one.name): one.tensorIndex for one in source.tree.signatureDefs[0].inputs}
+    wanted = tuple(numbers[name] for name in names)
+    if wanted == source.graph.inputs:
+        return model
+    tree = writer.edit(source)
+    tree.subgraphs[0].inputs = np.array(wanted, np.int32)
+    return writer.write(tree)
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:

@@ -53,6 +53,10 @@ tf.keras.Sequential([steps, tf.keras.layers.Lambda(lambda x: 2 * x)]).save("lamb
 np.save("x_steps.npy", random.normal(size=(20, 4, 4)).astype(np.float32))
 others = tf.keras.Input((4, 4))
 tf.keras.Model([steps, others], tf.keras.layers.Dense(2)(steps + others)).save("two.keras")
+row = tf.keras.Input((5,))
+both = tf.keras.layers.Concatenate()([tf.keras.layers.Flatten()(steps), row])
+tf.keras.Model([steps, row], tf.keras.layers.Dense(2)(both)).save("unequal.keras")
+np.save("x_rows.npy", random.normal(size=(20, 5)).astype(np.float32))
 np.save("x_fewer.npy", np.zeros((19, 4, 4), np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
@@ -101,6 +105,7 @@ COMMANDS: Mapping[str, list[str]] = {
     "net": ["net.keras", *IN_ONE_STEP],
     "saved": ["saved", *IN_ONE_STEP],
     "open_12": ["open.keras", "--calibrate", "x_small.npy", "-o", "open_12"],
+    "unequal": ["unequal.keras", "--calibrate", "x_steps.npy", "x_rows.npy", "-o", "unequal"],
     "open_both": ["open.keras", "--calibrate", "x_small.npy", "--test", "x_test.npy", "y_test.npy", "-o", "no"],
     **{name: [f"{name}.keras", "--calibrate", "x_steps.npy", "-o", "no"] for name in SAYS},
     **{f"bad_{number}": [*arguments, "-o", "no"] for number, (_, arguments) in enumerate(BAD)},
@@ -185,6 +190,14 @@ def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder)
     code, _, err = trained.answer("open_both")
     assert code == cli.BAD
     assert "an array has shape [100, 16, 16, 2], but the input needs [N, 12, 12, 2]" in err
+
+
+@pytest.mark.slow
+def test_inputs_stay_in_order(trained: Folder) -> None:
+    code, _, err = trained.answer("unequal")
+    assert code == cli.DONE, err
+    graph = trained.model("unequal/unequal.int8.tflite")
+    assert [graph.tensors[i].shape for i in graph.inputs] == [(1, 4, 4), (1, 5)]
 
 
 @pytest.mark.slow
