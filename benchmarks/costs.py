@@ -171,7 +171,7 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
         mine = [next(outcomes) for _ in sample.cases]
         if any(o.status in (TOO_LARGE, Status.KERNEL) for o in mine):
             continue
-        if not all(o.right or _waits(o) for o in mine):
+        if not all(o.right or waits(o) for o in mine):
             raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
         operators = tuple(n for o in mine for n in o.operators)
         total = sum(operators) if _keeps(sample) else sum(o.instructions for o in mine)
@@ -183,7 +183,7 @@ def _keeps(sample: Sample) -> bool:
     return any(done.state_writes for done in sample.work)
 
 
-def _waits(outcome: Outcome) -> bool:
+def waits(outcome: Outcome) -> bool:
     """Return whether a run had no error and ended because its sliding input was incomplete."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 

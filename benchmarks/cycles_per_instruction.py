@@ -94,7 +94,7 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         path = Path(folder) / "cases.bin"
         path.write_bytes(blob(cases))
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
-    if not all(outcome.right for outcome in outcomes_of(said)):
+    if not all(outcome.right or costs.waits(outcome) for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
     inferences = runs[-len(cases) :]  # The first run contains no inference.
     return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
