@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
 """An error message repeats this number of the last lines of TFLM's output."""
+
+_reading = threading.Lock()
+"""Numpy parses the header of a file with `ast`, in which two threads disturb each other in CPython 3.11 (gh-106905)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ def run_model(
         if returncode:
             return Outcome(failure=_failure(returncode, said))
         took = TOOK_LINE.search(said)
-        outputs_of_all = tuple(worker.load(directory / worker.OUTPUTS))
+        with _reading:
+            outputs_of_all = tuple(worker.load(directory / worker.OUTPUTS))
         return Outcome(outputs_of_all, recorded(said), seconds=float(took[1]) if took else 0.0)
 
 
