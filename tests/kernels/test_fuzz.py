@@ -31,7 +31,7 @@ from kernels.conftest import DSP, THREADS, WATCHED, Build, compiled, sample
 from kernels.pools import in_slow_memory
 from kernels.sources import external, streamed
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.emit.kernels import Needs
+from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.format.codes import Part
 from tflm_memopt.format.limits import MAGIC
 from tflm_memopt.lower.program import HEADER
@@ -216,6 +216,20 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
 def test_damaged_programs_on_the_dsp_extension(sanitized: Build, samples: list[Path]) -> None:
     source, flags = DSP
     damage(sanitized("fuzz.c", THREADS, source, flags=flags), 4_000, samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("more", "flags"), [((), ()), (DSP[:1], DSP[1])], ids=["generic", "dsp"])
+def test_listed_parts_are_enough_for_partial_sums(
+    more: tuple[Path, ...], flags: tuple[str, ...], sanitized: Build, tmp_path: Path
+) -> None:
+    net = Net()
+    layers = net.model(net.conv2d(net.conv2d(net.input((1, 6, 5, 6)), 8, kernel=(3, 3)), 5))
+    (region,) = planned(in_parts(layers, 5), replace(ANY, tiles=None))
+    parts = part_of(needs([region[region.index(MAGIC.to_bytes(4, "little")) :]]))
+    path = tmp_path / "sums.bin"
+    path.write_bytes(region)
+    damage(sanitized("fuzz.c", THREADS, *more, flags=(*flags, *parts)), 50, [path])
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:

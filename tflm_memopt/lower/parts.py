@@ -93,7 +93,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool
         yield from _of_dsp_dense(made.channels // 2, small=small)
     if op.packing is Packing.DSP_CONV:
         yield from _of_dsp_conv(op, source, made, small=small)
-    if op.packing is Packing.NONE and op.kind is Kind.CONV and not op.nibbles:
+    if op.packing is Packing.NONE and op.kind in (Kind.CONV, Kind.SUMS) and not op.nibbles:
         yield from _of_conv(op, source, made)
     if op.packing is Packing.NONE and op.kind is Kind.DEPTHWISE and not op.nibbles:
         yield from _of_depthwise(op, source, made)

@@ -225,7 +225,9 @@ typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
 /* tmo_adds_sums() returns whether kernels of this build may continue the sums of earlier calls, and tmo_has_sums() returns whether one call does. */
-static inline bool tmo_adds_sums(void) { return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS); }
+static inline bool tmo_adds_sums(void) {
+  return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS) || tmo_has_kind(TMO_OP_SUMS);
+}
 static inline bool tmo_has_sums(const tmo_kernel *k) { return tmo_adds_sums() && k->sums != NULL; }
 
 /* Returns whether one call completes the outputs of at least four channels, so that tmo_dsp_outputs() can compute them. */
