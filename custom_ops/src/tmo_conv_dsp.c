@@ -277,7 +277,7 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
     if (five || tmo_has_part(TMO_PART_DSP_PAIRS_2)) tmo_dsp_widen_2(from, step, tile, bytes);
   } else if (pixels == 3) {
     if (five || tmo_has_part(TMO_PART_DSP_PAIRS_3)) tmo_dsp_widen_3(from, step, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4) || tmo_has_part(TMO_PART_TWO_ROWS)) {
+  } else if (pixels == 4 && (tmo_has_part(TMO_PART_DSP_PAIRS_4) || tmo_has_part(TMO_PART_TWO_ROWS))) {
     tmo_dsp_widen_4(from, step, tile, bytes);
   }
 }
