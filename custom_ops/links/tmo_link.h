@@ -35,7 +35,7 @@ typedef struct {
   void *context;
 } tmo_transport;
 
-/* What a tmo_link knows about the messages to and from one other device. All fields of a tmo_peer are zero at the start. */
+/* The state of the messages that a tmo_link exchanges with one other device. All fields of a tmo_peer are zero at the start. */
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
   uint32_t have;    /* number of received bytes of the current message, including its head */

@@ -83,7 +83,7 @@ TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_by
  * the offsets that the converter has chosen. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* What tmo_push() or tmo_run_paused() remembers between two calls of the same inference. Set all bytes of a tmo_stream to zero before its first use.
+/* The state that tmo_push() or tmo_run_paused() keeps between two calls of the same inference. Set all bytes of a tmo_stream to zero before its first use.
  * All other data of the inference are in the workspace and in io[0]. */
 typedef struct {
   uint32_t rows;    /* number of rows pushed so far in this inference, or 1 after the start of an inference without pushes */

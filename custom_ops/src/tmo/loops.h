@@ -29,7 +29,7 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* What tmo_read_loop() finds in the code of a loop's body. */
+/* The result of tmo_read_loop() for the code of a loop's body. */
 typedef struct {
   uint32_t iterations; /* number of iterations in the body, or 0 if its code is damaged */
   const uint8_t *end;
