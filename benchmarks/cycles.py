@@ -73,7 +73,7 @@ class Row:
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
     """Convert a model, run it, and estimate its cycles. Raises RuntimeError if an output byte is wrong.
 
-    fewest: whether to use the plan with the fewest estimated instructions instead of the least RAM.
+    `fewest` tells whether to use the plan with the fewest estimated instructions instead of the least RAM.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}

@@ -112,7 +112,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """Yield the cycles of each inference. lines: output of the plugin."""
+    """Yield the cycles of each inference. `lines` is the output of the plugin."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

@@ -196,7 +196,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network that may have any operator, as in the random tests. wide: whether activations are int16."""
+    """Draw a network that may have any operator, as in the random tests. `wide` tells whether activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)

@@ -46,8 +46,8 @@ class Builder:
     ) -> int:
         """Add CONV_2D or DEPTHWISE_CONV_2D.
 
-        pad: padding at the top and left. out: height and width of the output. same: whether to use TFLite's padding
-        SAME.
+        `pad` is the padding at the top and left. `out` has the height and width of the output. `same` tells whether to
+        use TFLite's padding SAME.
         """
         _, h, w, deep = self.shape(x)
         after = [
@@ -115,7 +115,7 @@ class Builder:
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except channels. keep: whether averaged dimensions stay, with the size 1."""
+        """Add MEAN over all dimensions except channels. `keep` retains averaged dimensions, with the size 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)

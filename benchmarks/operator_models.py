@@ -323,7 +323,7 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int) -> bytes:
-    """Draw a model of a family. number: the model's seed."""
+    """Draw a model of a family. `number` is the model's seed."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

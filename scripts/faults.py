@@ -163,8 +163,8 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant a fault, look for a failing test, and remove the fault. named: whether to run only the tests that the fault
-    names.
+    """Plant a fault, look for a failing test, and remove the fault. `named` tells whether to run only the tests that
+    the fault names.
     """
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]

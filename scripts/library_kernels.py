@@ -80,7 +80,7 @@ def _sign(negative: str) -> Expressions:
 
 
 def _operands(element: int) -> Expressions:
-    """Return the arguments for two operands, in the operator's order. element: bytes of an element."""
+    """Return the arguments for two operands, in the operator's order. `element` is the size of an element."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -173,7 +173,7 @@ RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t
 
 
 def _elements(element: int) -> Expressions:
-    """Return the arguments of a kernel that converts elements. element: bytes of an output element."""
+    """Return the arguments of a kernel that converts elements. `element` is the size of an output element."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
@@ -234,7 +234,8 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes adjacent, aligned elements. turns: number of elements that are computed at once.
+    """Return a kernel that computes adjacent, aligned elements. `turns` is the number of elements that are computed at
+    once.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """

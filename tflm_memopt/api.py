@@ -79,10 +79,11 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    model: the bytes of a .tflite model, the path of its file, or the path of C source that contains it as an array. For
-    an App, which has several models, the options are defaults for each model. name: the model's name in the report and
-    in file names, by default the file's name. progress: callback that gets the name of the current step, the number of
-    its finished parts, and the number of all parts. options: those that OptimizeOptions in options.py lists.
+    `model` is either the bytes of a .tflite model, the path of its file, or the path of C source that contains it as an
+    array. For an App, which has several models, the options are defaults for each model. `name` is the model's name in
+    the report and in file names, by default the file's name. `progress` is the callback that gets the name of the
+    current step, the number of its finished parts, and the number of all parts. `options` are those that
+    OptimizeOptions in options.py lists.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -124,16 +125,16 @@ def optimize_devices(
     """Split a network among several linked devices. Each device gets its own model. The plans of all devices are
     checked together.
 
-    devices: number of devices. Device 0 has the input and gets the output. link: bytes per second from one device to
-    another, and latency, such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an
-    inference, which requires a clock. cut: index of the first operator on each device but the first. With cuts, no
-    operator is divided among devices.
+    `devices` is the number of devices. Device 0 has the input and gets the output. `link` gives the bytes per second
+    from one device to another, and latency, such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the
+    time of an inference, which requires a clock. `cut` is the index of the first operator on each device but the first.
+    With cuts, no operator is divided among devices.
 
-    name, progress, options: as for optimize(), and valid for each device. memory: RAM and flash of each device for
-    arena and model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that
-    fits. With `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the
-    largest device needs as little memory as possible. board: the board of every device, with the clock and the core for
-    the estimates.
+    `name`, `progress` and `options` are those of optimize(), and valid for each device. `memory` is RAM and flash of
+    each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the
+    fastest split that fits. With `memory` alone, the result is the fitting split that sends the fewest bytes. Without
+    `memory`, the largest device needs as little memory as possible. `board` is the board of every device, with the
+    clock and the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. The function optimize() may raise further errors.
@@ -203,8 +204,8 @@ def combine_registers(
 ) -> Generated:
     """Combine the register accesses of a C driver where its behaviour stays the same.
 
-    description: a CMSIS-SVD file, or a header in the words of register_words.h. place: whether to choose the places of
-    fields even if the description gives them. folders: folders of the driver's headers.
+    `description` is a CMSIS-SVD file, or a header in the words of register_words.h. `place` tells whether to choose the
+    places of fields even if the description gives them. `folders` are the folders of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -255,11 +256,11 @@ def explore(
 ) -> Exploration | AppExploration:
     """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
-    model: as for optimize(). For an App, one frontier combines the plans of all models. cost: "macs", or estimated
-    "instructions" or "time" on the core. For "instructions" and "time", several tile widths are tried. The default is
-    "time" for a board whose cycles are modelled, "instructions" for another board, a target or a core, and "macs" if
-    none of these is set. options: see ExploreOptions in options.py. With a board, each point reports the board's free
-    RAM and flash.
+    `model` is that of optimize(). For an App, one frontier combines the plans of all models. `cost` is "macs", or
+    estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are tried. The
+    default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a core, and
+    "macs" if none of these is set. `options` are those of ExploreOptions in options.py. With a board, each point
+    reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
@@ -315,10 +316,10 @@ def fit(
 ) -> Fits:
     """Return how a model fits on boards (boards.json) before and after optimize().
 
-    optimized: result of optimize(). For an application, all models share RAM and flash. names: ids of boards or files
-    that describe boards, by default all known boards. packed: the same model with weights packed for a target. The
-    packed model is used for boards that can run it, unless only the generic model fits. on: results of optimize() for
-    single boards, by board id. Raises UsageError for an unknown board.
+    `optimized` is the result of optimize(). For an application, all models share RAM and flash. `names` are the ids of
+    boards or files that describe boards, by default all known boards. `packed` is the same model with weights packed
+    for a target. The packed model is used for boards that can run it, unless only the generic model fits. `on` has the
+    results of optimize() for single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

@@ -262,7 +262,7 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of `files` is the input file `model`. what: kind of input, for the message."""
+    """Raise UsageError if one of `files` is the input file `model`. `what` is the kind of input, for the message."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Runs one inference, with a second thread as core 1. jitter: seed of random delays around barriers, or 0 for no delays. */
+/* Runs one inference, with a second thread as core 1. `jitter` is the seed of random delays around barriers, or 0 for no delays. */
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter);
 
 #ifdef __cplusplus

@@ -88,7 +88,7 @@ extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.bytes = bytes;
 }
 
-/* Sets whether programs for two cores run on one or two threads. seed: seed of random delays, or 0 for no delays. */
+/* Sets whether programs for two cores run on one or two threads. `seed` is the seed of random delays, or 0 for no delays. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
@@ -102,8 +102,8 @@ static struct {
   tmo_link link;
 } device;
 
-/* Connects this process to other devices. fds: socket to each device. number: the device that this process acts as. patience: milliseconds. All
- * models of the process use the same connections. */
+/* Connects this process to other devices. `fds` has the socket to each device. `number` is the device that this process acts as. `patience` is a
+ * time in milliseconds. All models of the process use the same connections. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);

@@ -66,8 +66,9 @@ typedef struct {
   uint32_t sent, received; /* number of bytes of all messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes the connections of the device with the number `device`. peers: array of n_devices entries. first: number of the first inference.
- * patience: milliseconds to wait for a row. Only device 0 uses `first`, which should differ after each restart of the device. */
+/* Initializes the connections of the device with the number `device`. `peers` is an array of n_devices entries. `first` is the number of the first
+ * inference. `patience` is how many milliseconds to wait for a row. Only device 0 uses `first`, which should differ after each restart of the
+ * device. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

@@ -212,7 +212,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* Checks one group of operators. first: number of operators in all earlier groups. */
+/* Checks one group of operators. `first` is the number of operators in all earlier groups. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
   const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);

@@ -62,7 +62,7 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Returns whether a float32 operator has a valid range and a valid function. first, last: functions that the operator's kind allows. */
+/* Returns whether a float32 operator has a valid range and a valid function. The operator's kind allows the functions `first` to `last`. */
 static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
   return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
          (uint32_t)op->float_form >> 4 <= last;
@@ -385,7 +385,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Returns whether an operand is one row in the state, with at least `bytes` bytes. behind: number of operands after it. */
+/* Returns whether an operand is one row in the state, with at least `bytes` bytes. `behind` is the number of operands after it. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];

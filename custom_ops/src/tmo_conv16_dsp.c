@@ -77,8 +77,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Taps outside the input give 0. offset: distance in bytes from a
- * listed address to the values of the window. Returns the number of values that were copied. */
+/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Taps outside the input give 0. `offset` is the distance in bytes
+ * from a listed address to the values of the window. Returns the number of values that were copied. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -105,8 +105,8 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   return n;
 }
 
-/* Copies all values under the window of a pixel, from a list of its taps. Taps outside the input give 0. offset: distance in bytes from a listed
- * address to the values of the window. */
+/* Copies all values under the window of a pixel, from a list of its taps. Taps outside the input give 0. `offset` is the distance in bytes from a
+ * listed address to the values of the window. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
@@ -139,7 +139,7 @@ TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end
   }
 }
 
-/* Writes n values of each pixel to v->x: `zeros` zeros, and then adjacent values. from: first value of the first pixel. */
+/* Writes n values of each pixel to v->x: `zeros` zeros, and then adjacent values. `from` is the first value of the first pixel. */
 TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
   int32_t *x = v->x;
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
@@ -160,7 +160,7 @@ TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes the outputs of four sums, and moves the job to the next four sums. wide: sums of 64 bits, or NULL if the job has the sums. */
+/* Writes the outputs of four sums, and moves the job to the next four sums. `wide` are the sums of 64 bits, or NULL if the job has the sums. */
 TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
   const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
   for (uint32_t c = 0; c < n; ++c, job->out += 2) {
@@ -209,8 +209,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   }
 }
 
-/* Computes the outputs of several channels. v->sums must have room for the sums of all these channels. w: weights of the first channel. The kernel
- * multiplies the v->zeros bytes before w by 0. */
+/* Computes the outputs of several channels. v->sums must have room for the sums of all these channels. `w` are the weights of the first channel. The
+ * kernel multiplies the v->zeros bytes before w by 0. */
 static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
   const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
@@ -278,7 +278,7 @@ static bool is_summed(const tmo_kernel *k) {
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
 /* Returns whether two adjacent pixels can be computed at once. The outputs may overlap the inputs only if all inputs are read before the first output
- * is written. apart: distance in bytes between the two pixels. */
+ * is written. `apart` is the distance in bytes between the two pixels. */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

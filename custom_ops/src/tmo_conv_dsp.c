@@ -335,7 +335,7 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
 }
 
 /* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, which is the size of
- * many boards' instruction caches. offset: distance in bytes from the start of a row to the first window. */
+ * many boards' instruction caches. `offset` is the distance in bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t fours, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;

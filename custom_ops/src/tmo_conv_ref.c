@@ -105,8 +105,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes the outputs of a pixel from number i on, `some` channels at once. The inputs are runs of adjacent bytes. w: weights of the first run.
- * sums: room for `some` sums. */
+/* Computes the outputs of a pixel from number i on, `some` channels at once. The inputs are runs of adjacent bytes. `w` are the weights of the first
+ * run. `sums` is room for `some` sums. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -130,7 +130,8 @@ static bool is_small(const tmo_kernel *k) {
   return (bytes <= TMO_FEW_BYTES || fits) && !is_run && k->tap_step == k->in_channels && tmo_makes_fours(k);
 }
 
-/* Copies n runs of bytes to addresses that are `step` bytes apart. bytes: length of a run. Each run begins `offset` bytes after its address in `at`. */
+/* Copies n runs of bytes to addresses that are `step` bytes apart. `bytes` is the length of a run. Each run begins `offset` bytes after its address
+ * in `at`. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const int8_t *const *const end = at + n;
   if (bytes == 1) {
@@ -154,7 +155,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the input bytes under a window in the order of its weights. to: address for the first tap that is inside the input. */
+/* Copies the input bytes under a window in the order of its weights. `to` is the address for the first tap that is inside the input. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   if (!tmo_reads_rows(k)) {

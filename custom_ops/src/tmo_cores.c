@@ -146,7 +146,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's part of a row that both cores compute. own: copy of the operator, which the function may change. */
+/* Computes this core's part of a row that both cores compute. `own` is a copy of the operator, which the function may change. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;

@@ -133,7 +133,7 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
   }
 }
 
-/* Computes an output row from two operands, with a kernel that needs adjacent, aligned elements. bytes: size of an output element. */
+/* Computes an output row from two operands, with a kernel that needs adjacent, aligned elements. `bytes` is the size of an output element. */
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);

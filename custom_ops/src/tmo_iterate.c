@@ -205,7 +205,7 @@ static bool makes_two_pixels(const execution *f) {
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes output columns x and x + 1 if their windows have the same taps inside the input. window: window of column x. */
+/* Computes output columns x and x + 1 if their windows have the same taps inside the input. `window` is the window of column x. */
 static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;

@@ -99,8 +99,8 @@ TMO_OWN_FRAME static void find_outputs(const tmo_run_state *run, const tmo_tenso
   }
 }
 
-/* Lists the input pixels under the window of each output pixel. windows: position in the list of each window's first pixel. Returns false if the list
- * or the padding pixel is too small. */
+/* Lists the input pixels under the window of each output pixel. `windows` is the position in the list of each window's first pixel. Returns false if
+ * the list or the padding pixel is too small. */
 TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const uint32_t apart = k->op->stride_h * k->op->kernel_w;
   for (uint32_t p = 0, first = 0, n, listed; p < a->n; p += n, first += listed) {
@@ -131,7 +131,8 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   return true;
 }
 
-/* Gathers the values of a pixel whose taps have three bytes each. apart: distance in the tile between two words of the pixel, in int16 values. */
+/* Gathers the values of a pixel whose taps have three bytes each. `apart` is the distance in the tile between two words of the pixel, in int16
+ * values. */
 static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t taps, int16_t *to, uint32_t apart) {
   for (const int8_t *const *const end = tap + taps; tap != end; ++tap) {
     const int8_t *const bytes = *tap;
@@ -143,7 +144,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
   }
 }
 
-/* Gathers the values of n pixels from the addresses of their taps. bytes: number of bytes of a tap. */
+/* Gathers the values of n pixels from the addresses of their taps. `bytes` is the number of bytes of a tap. */
 TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {

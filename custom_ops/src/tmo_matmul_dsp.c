@@ -28,7 +28,7 @@ static int32_t add_column_s8(const tmo_kernel *k, const tmo_window *window, uint
   return sum;
 }
 
-/* Adds up the values of the left row. zero: negated zero point, in both halves of a word. */
+/* Adds up the values of the left row. `zero` is the negated zero point, in both halves of a word. */
 static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   int32_t sum = 0;
   for (; values >= 4; values -= 4, x += 4) {

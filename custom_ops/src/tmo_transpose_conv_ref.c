@@ -6,7 +6,7 @@
 #include "tmo/kernels.h"
 
 /* Returns the input bytes whose products are added up for output column x. Each part is one column of taps, with a run of bytes for each input row.
- * bytes: size of an element. w: set to the weights of the first part. */
+ * `bytes` is the size of an element. `w` is set to the weights of the first part. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

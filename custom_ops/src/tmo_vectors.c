@@ -124,8 +124,8 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* Copies the input bytes under windows of whole rows, one window after the other. offset: distance in bytes from the start of each row to the first
- * window. */
+/* Copies the input bytes under windows of whole rows, one window after the other. `offset` is the distance in bytes from the start of each row to the
+ * first window. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),

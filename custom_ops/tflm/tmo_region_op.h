@@ -5,8 +5,8 @@
  * first declare TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). These names may be in the global
  * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define four
  * functions in namespace tmo. The function Abort() returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context)
- * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. Prepare() and Invoke() call the functions of the table `library`. team: the two
- * cores that run the model, or NULL for one core.
+ * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. Prepare() and Invoke() call the functions of the table `library`. `team` has the
+ * two cores that run the model, or NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
  * iterations after which it pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The variable
@@ -48,7 +48,7 @@ struct Signature {
   int io() const { return external + inputs + outputs; }
 };
 
-/* Returns what the tensors of a node are for. header: the program's header, or NULL if it cannot be read. */
+/* Returns what the tensors of a node are for. `header` is the program's header, or NULL if it cannot be read. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
   if (header == nullptr) return s;

@@ -40,8 +40,8 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* The functions Prepare() and Invoke() of the custom operator call the functions of the table `library`. team: the two cores that run the model, or
- * NULL for one core. */
+/* The functions Prepare() and Invoke() of the custom operator call the functions of the table `library`. `team` has the two cores that run the model,
+ * or NULL for one core. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 

@@ -27,9 +27,9 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the custom operator for two cores. team: the two cores, or NULL to run all models on core 0. All interpreters share the
- * team, so they must not run at the same time. The team must outlive all interpreters. Returns a registration with all kernels for models on two
- * cores. Without a template argument, RegisterRegionShared() links the whole library. */
+/* Returns the registration of the custom operator for two cores. `team` has the two cores, or NULL to run all models on core 0. All interpreters
+ * share the team, so they must not run at the same time. The team must outlive all interpreters. Returns a registration with all kernels for models
+ * on two cores. Without a template argument, RegisterRegionShared() links the whole library. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);

@@ -38,7 +38,9 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Determine a model's kind. whole: whether nothing can be converted. int8_interface: whether `--int8-io` is set."""
+    """Determine a model's kind. `whole` tells whether nothing can be converted. `int8_interface` tells whether
+    `--int8-io` is set.
+    """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:

@@ -201,7 +201,9 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of a plan's cycles, if known. `moved`: numbers of bytes read and written in slow memory."""
+        """Return the range of a plan's cycles, if known. `moved` are the numbers of bytes read and written in slow
+        memory.
+        """
         inside = self._fast(work)
         if not any(moved) or inside is None:
             return inside
@@ -233,7 +235,9 @@ class Clock:
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the range of operators' cycles with CMSIS-NN, if known. `counts`: instructions by operator type."""
+        """Return the range of operators' cycles with CMSIS-NN, if known. `counts` has the instructions by operator
+        type.
+        """
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
 
         if counts is None or self.rates is None:

@@ -32,7 +32,7 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:
-    """Return a record's fields for JSON. without: names of the fields to leave out."""
+    """Return a record's fields for JSON. `without` are the names of the fields to leave out."""
     return {f.name: _plain(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 

@@ -52,11 +52,11 @@ class Optimized:
     ) -> Mapping[str, bytes]:
         """Return the content of each file that `optimize` writes, by file name.
 
-        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
-        "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. labels: names
-        for the values of a project's first output. inputs: an array for each input of the model, as for verify(), or
-        with real numbers. The first inference of the arrays becomes the stored example of a project or C module.
-        Without arrays, the stored example is random.
+        `emit` is "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
+        "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. `labels` are
+        the names for the values of a project's first output. `inputs` has an array for each input of the model, as for
+        verify(), or with real numbers. The first inference of the arrays becomes the stored example of a project or C
+        module. Without arrays, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

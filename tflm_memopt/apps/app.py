@@ -15,7 +15,7 @@ MOST_MODELS = 32
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an invalid description of an application. where: the invalid key of app.toml."""
+    """Return the error for an invalid description of an application. `where` is the invalid key of app.toml."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 

@@ -18,7 +18,7 @@ from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """Return the content of each file by name. samples: inputs of each model's self-test.
+    """Return the content of each file by name. `samples` are the inputs of each model's self-test.
 
     Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """

@@ -265,7 +265,9 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return a layout for a time between pauses. limits: most live bytes at a pause, for each pausing model."""
+        """Return a layout for a time between pauses. `limits` has the most live bytes at a pause, for each pausing
+        model.
+        """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):

@@ -21,7 +21,8 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    subjects: data in the program for each model. models: files of the models. boards: boards on which all models fit.
+    `subjects` are the data in the program for each model. `models` are the files of the models. `boards` are the boards
+    on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
@@ -66,7 +67,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the values for one model's template. runs: C names of models that run while this one pauses."""
+    """Return the values for one model's template. `runs` are the C names of models that run while this one pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

@@ -33,8 +33,8 @@ class Timer:
     """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of `work` in milliseconds, or None if it is unknown. moved: bytes read from and
-        written to slow memory.
+        """Return the longest time of `work` in milliseconds, or None if it is unknown. `moved` are the bytes read from
+        and written to slow memory.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
@@ -44,7 +44,9 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model. Raises UsageError if times are unknown. plan: work of the plan that was measured."""
+    """Return the timer of a model. Raises UsageError if times are unknown. `plan` is the work of the plan that was
+    measured.
+    """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
     if entry.ms_measured is not None and instructions:

@@ -44,6 +44,8 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows run from last to first. pixels: whether columns run back, too."""
+    """Return whether results stay the same if rows run from last to first. `pixels` tells whether columns run back,
+    too.
+    """
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -34,8 +34,8 @@ def check_together(
 ) -> None:
     """Raise PlanError if one of several models could overwrite a byte that another one still needs.
 
-    `concurrent_pairs`: models that run at the same time. `yields`: pairs (i, j), where model j runs in the pauses of
-    model i.
+    `concurrent_pairs` are the models that run at the same time. `yields` are the pairs (i, j), where model j runs in
+    the pauses of model i.
     """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]

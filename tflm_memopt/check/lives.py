@@ -30,7 +30,9 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 class LiveRanges(NamedTuple):
-    """Byte ranges [at, end), each live from its write to its last read. marks: tag of each byte minus its address."""
+    """Byte ranges [at, end), each live from its write to its last read. `marks` has the tag of each byte minus its
+    address.
+    """
 
     at: Ints
     end: Ints
@@ -84,7 +86,8 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """For each byte, write the tag of its last write into the arena.
 
-    `cut`: live ranges of tensors, made by pieces(). `private`: live ranges of other buffers, each at one address.
+    `cut` has the live ranges of tensors, made by pieces(). `private` has the live ranges of other buffers, each at one
+    address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

@@ -59,7 +59,7 @@ class AxisWindows(NamedTuple):
 def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
     """Return the windows of a convolution or pool along the height (axis 0) or width (axis 1) of an input.
 
-    `size`: the input's size along this axis. The padding is that of a PAD before the operator, or that of TFLM's
+    `size` is the input's size along this axis. The padding is that of a PAD before the operator, or that of TFLM's
     ComputePadding (kernels/padding.h).
     """
     kernel, name = _kernel(graph, op)[axis], "HW"[axis]

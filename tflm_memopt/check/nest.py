@@ -41,7 +41,7 @@ class CurrentIteration(NamedTuple):
 
 class StageNest:
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
-        """stripes: number of stripes of the group, or 0 if the operator runs row by row."""
+        """`stripes` is the number of stripes of the group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
         self.tiled = stripes > 0
         self.iterated: Rows = op.reads[0] if stage.iterative else op.writes

@@ -52,7 +52,9 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for pixels without one. stripe: the stripe that computes the pixels."""
+        """Return the addresses of pixels, or -1 for pixels without one. `stripe` is the stripe that computes the
+        pixels.
+        """
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c

@@ -26,7 +26,7 @@ class GroupReplay(ABC):
     counter_bytes: int
 
     def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
-        """observers: functions that are called after each iteration, with the operator that ran."""
+        """`observers` are the functions that are called after each iteration, with the operator that ran."""
         self.arena, self.number, self.group, ops, self.source, self.states = running
         self.observers, self.steps, self.executed = observers, steps_of(self.group, ops), 0
 

@@ -18,7 +18,9 @@ from tflm_memopt.plan.plan import Role
 
 class SourceRows:
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """needs: positions of iterations, with the number of input rows that must have arrived before each of them."""
+        """`needs` are the positions of iterations, with the number of input rows that must have arrived before each of
+        them.
+        """
         self.pushed = replay.pushed
         waits = any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.streamed if waits else None

@@ -42,7 +42,7 @@ class Traffic:
 
 
 def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
-    """Raise PlanError unless the messages of all devices match. devices: the rows that each device exchanges."""
+    """Raise PlanError unless the messages of all devices match. `devices` has the rows that each device exchanges."""
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver

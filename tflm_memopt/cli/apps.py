@@ -19,7 +19,7 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. settings: values of flags, which app.toml may override."""
+    """Rewrite all models of an application. `settings` are the values of flags, which app.toml may override."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)

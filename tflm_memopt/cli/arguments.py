@@ -12,7 +12,7 @@ ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is set. are_for: text that says when the flags are allowed."""
+    """Raise UsageError if one of the flags is set. `are_for` is the text that says when the flags are allowed."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)

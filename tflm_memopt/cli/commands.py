@@ -88,7 +88,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model, and return a report and the written files. taken: files that must not be overwritten."""
+    """Rewrite a model, and return a report and the written files. `taken` has files that must not be overwritten."""
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:

@@ -88,7 +88,7 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """Return the int8 model with a batch size of 1. calibration: an array of examples for each input."""
+        """Return the int8 model with a batch size of 1. `calibration` has an array of examples for each input."""
         tf = self._tf
         inputs = self.inputs(calibration)
         self.shapes = [tuple(array.shape[1:]) for array in inputs]

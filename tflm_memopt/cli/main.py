@@ -289,7 +289,7 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
-    """Add the command-line flags of options (options.py). about: help texts that replace those of the options."""
+    """Add the command-line flags of options (options.py). `about` has help texts that replace those of options."""
     for name in names:
         option = OPTIONS[name]
         flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags

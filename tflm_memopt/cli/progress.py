@@ -23,7 +23,7 @@ Report = Callable[[str, int, int], None]
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
     """Show the current step and the remaining time on standard error, unless the output is for programs.
 
-    lines: whether to print a line for each step if standard error is not a terminal.
+    `lines` tells whether to print a line for each step if standard error is not a terminal.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet

@@ -104,7 +104,7 @@ def activations_only(graph: Graph) -> Graph:
 
 
 def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
-    """Return the reason why no part of the model can be converted, if any. `ops`: value of the option `--ops`."""
+    """Return the reason why no part of the model can be converted, if any. `ops` is the value of the option `--ops`."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
         return _uncalled(model) or _looped(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):

@@ -37,7 +37,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of a rewritten model that have constants. changes: changes of inputs and outputs."""
+    """Compare all operators of a rewritten model that have constants. `changes` has all changed inputs and outputs."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()

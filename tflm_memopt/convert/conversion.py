@@ -322,7 +322,7 @@ class Conversion:
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
         """Return the conversion with a saved plan. Raises UsageError for a plan of another model.
 
-        others: bytes of other models in the arena.
+        `others` are the bytes of other models in the arena.
         """
         try:
             plan = self._read(document)

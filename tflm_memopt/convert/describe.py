@@ -35,7 +35,7 @@ from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 
 def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
-    """Return the result of optimize() with its report. started: time.monotonic() at the start."""
+    """Return the result of optimize() with its report. `started` is the value of time.monotonic() at the start."""
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
     needs = chosen.firmware if chosen else original.firmware
     arena = chosen.arena if chosen else original.arena
@@ -154,7 +154,9 @@ def _window(planned: Planned | None) -> answers.WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a plan of the frontier, and the memory that it leaves free on a board. clock: clock for the times."""
+    """Describe a plan of the frontier, and the memory that it leaves free on a board. `clock` is the clock for the
+    times.
+    """
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

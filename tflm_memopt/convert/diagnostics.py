@@ -57,7 +57,7 @@ class _Alternative:
 
 
 def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> DoesNotFit:
-    """Return the error for a model of which no plan keeps the limits. best: the plan with the least RAM."""
+    """Return the error for a model of which no plan keeps the limits. `best` is the plan with the least RAM."""
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
         return too_little_flash(limits, best.firmware, ", or ".join([*ways, SMALLER]))
@@ -75,7 +75,9 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for an unchanged model or a saved plan that exceeds the limits. why: reason for the message."""
+    """Return the error for an unchanged model or a saved plan that exceeds the limits. `why` is the reason for the
+    message.
+    """
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):

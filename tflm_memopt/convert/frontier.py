@@ -73,10 +73,10 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         warm: Plans | None = None,
     ) -> None:
-        """`better`: function that improves a plan by running operators in parts, within a number of
+        """`better` is the function that improves a plan by running operators in parts, within a number of
         multiply-accumulates.
 
-        `warm`: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
+        `warm` are the plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()

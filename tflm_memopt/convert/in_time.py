@@ -44,7 +44,7 @@ def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Return the error for an unchanged model that may exceed the time limit. why: reason why it is unchanged."""
+    """Return the error for an unchanged model that may exceed the time limit. `why` says why it is unchanged."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "omit --time-limit"
     else:
@@ -54,7 +54,7 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
 
 
 def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
-    """Return the smallest plan within the limits. found: plans of a frontier, fewest instructions first."""
+    """Return the smallest plan within the limits. `found` are the plans of a frontier, fewest instructions first."""
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 

@@ -28,7 +28,7 @@ def inspect(
     """Describe the operators and tensors of a model, which operators can run row by row, and the RAM and flash under
     TFLM.
 
-    `kernels`: kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
+    `kernels` is the kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)
@@ -48,8 +48,8 @@ def inspection(
 ) -> Inspection:
     """Describe a model without making a plan.
 
-    `nbytes`: size of the model's file. `whose`: library whose kernels run the original model. `int8_interface`: whether
-    the rewritten model has an int8 interface.
+    `nbytes` is the size of the model's file. `whose` is the library whose kernels run the original model.
+    `int8_interface` tells whether the rewritten model has an int8 interface.
     """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)

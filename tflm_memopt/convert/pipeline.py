@@ -67,12 +67,12 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. `whole`: reason, if any, why TFLM's kernels run all operators."""
+    """Return the model's canonical form for `ops`. `whole` says why TFLM's kernels run all operators, if so."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return a graph whose operators all run in TFLM's kernels. `whole`: None if the reason is `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. `whole` is None if the reason is `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}

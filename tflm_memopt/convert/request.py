@@ -59,7 +59,9 @@ class Request:
     weights: Weights = "auto"
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """Return the limits for groups in tiles. overhead: maximum of executed over original multiply-accumulates."""
+        """Return the limits for groups in tiles. `overhead` is the maximum of executed over original
+        multiply-accumulates.
+        """
         return settings(self.without, overhead)
 
     @property

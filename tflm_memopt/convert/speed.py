@@ -62,7 +62,7 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that TFLM runs, if known. `ours`: instructions of custom operators."""
+    """Return the cycles of operators that TFLM runs, if known. `ours` are the instructions of custom operators."""
     if not ops:
         return 0.0, 0.0
     if clock.esp:
@@ -87,7 +87,7 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after the rewrite. done: work of the custom operators in the chosen plan."""
+    """Return the time before and after the rewrite. `done` is the work of the custom operators in the chosen plan."""
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
@@ -105,7 +105,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """`done`: work of the custom operators. `moved`: bytes of slow memory that are read and written."""
+    """`done` is the work of the custom operators. `moved` are the bytes of slow memory that are read and written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],

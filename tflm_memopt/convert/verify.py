@@ -31,12 +31,12 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    `runs`: number of random inputs, by default the number that runs in about two seconds, and at least ten. If time is
-    left, 256 further inputs follow, in which each byte takes every value. `seed`: seed of the random inputs. `inputs`:
-    an array for each input of the model. Several inferences may be stacked along the first axis. `steps`: number of
-    additional consecutive inferences, with resets, for models with state. `how`: TFLM's official wheel (the default
-    where it exists) or this package's kernels. `c`: C module of the rewritten model, as a folder or NAME.c, to compare
-    it, too.
+    `runs` is the number of random inputs, by default the number that runs in about two seconds, and at least ten. If
+    time is left, 256 further inputs follow, in which each byte takes every value. `seed` is the seed of the random
+    inputs. `inputs` has an array for each input of the model. Several inferences may be stacked along the first axis.
+    `steps` is the number of additional consecutive inferences, with resets, for models with state. `how` is TFLM's
+    official wheel (the default where it exists) or this package's kernels. `c` is the C module of the rewritten model,
+    as a folder or NAME.c, to compare it, too.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if one cannot be read or the original does
     not run. Raises RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match

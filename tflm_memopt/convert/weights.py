@@ -30,7 +30,7 @@ class Layer:
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """waits: wait times of the flash, which decide the copies, or None to copy all weights that are read twice."""
+    """`waits` has the flash wait times, which decide the copies, or is None to copy weights that are read twice."""
     if conversion.options.ops == BUILTIN:
         return chosen
     head = chosen.planned.plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN

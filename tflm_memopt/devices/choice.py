@@ -96,8 +96,8 @@ def shared_layers(
     """Return the converted network. All devices divide the layers before operator `switch` by rows, and all later
     layers by channels.
 
-    `switch`: position in graph.ops, by default the estimated best one. `front`: ROWS, or OVERLAP to exchange no rows.
-    Layers use partial sums if partial sums save sent bytes and the user allows them.
+    `switch` is the position in graph.ops, by default the estimated best one. `front` is ROWS, or OVERLAP to exchange no
+    rows. Layers use partial sums if partial sums save sent bytes and the user allows them.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

@@ -158,8 +158,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        shardings: split of each operator, by Op.index. at: each operator's device. portions: channels of each device,
-        divided by the mean number. Raises UsageError if the network cannot be split, and any error of optimize().
+        `shardings` and `at` have the split and the device of each operator, by Op.index. `portions` has each device's
+        channels, divided by the mean number. Raises UsageError for an impossible split, and any error of optimize().
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -244,7 +244,9 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time of an inference on all devices together. computing: for each device, the result of computed()."""
+    """Return the time of an inference on all devices together. `computing` has, for each device, the result of
+    computed().
+    """
     exchanges = [
         [
             Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
@@ -338,7 +340,9 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the costs before the first exchanged row, between rows, and after the last row. cost: of each operator."""
+    """Return the costs before the first exchanged row, between rows, and after the last row. `cost` is the cost of
+    each operator.
+    """
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -114,9 +114,9 @@ def shard(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
-    shardings: split of each operator by Op.index. identity: number of the conversion in all messages. portions: number
-    of channels of each device, divided by the mean number. at: device of each unsplit operator outside the first
-    device, by Op.index.
+    `shardings` has the split of each operator by Op.index. `identity` is the number of the conversion in all messages.
+    `portions` has the number of channels of each device, divided by the mean number. `at` has the device of each
+    unsplit operator outside the first device, by Op.index.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -376,7 +376,7 @@ class _Sharder(Tiles):
         """Remove the last input rows of an operator if no window on a reading device reaches them.
 
         A device does not wait for rows that no window reaches. All operators that read a tensor get equally many rows,
-        so that each row is sent once. readers: devices that run the operator.
+        so that each row is sent once. `readers` are the devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

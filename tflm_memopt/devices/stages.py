@@ -95,7 +95,7 @@ def arranged(
 
     After a stage is planned, its exact arena replaces the estimate. At first, every second attempt takes the smallest
     estimated arena without layers divided by channels. These attempts end when a division needs less RAM than one
-    device alone. best: the lowest cost so far.
+    device alone. `best` is the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -161,7 +161,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the solution with one more stage. weights: the stage's weights as a multiple of a device's mean
+        """Return the solution with one more stage. `weights` are the stage's weights as a multiple of a device's mean
         weights.
         """
         before, behind = self.cuts[first], self.cuts[end]

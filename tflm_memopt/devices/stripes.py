@@ -26,7 +26,7 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Divide `size` elements among devices, and return the range of each device.
 
-    portions: size of each range as a multiple of the mean size, by default about 1 for each device.
+    `portions` has the size of each range as a multiple of the mean size, by default about 1 for each device.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])

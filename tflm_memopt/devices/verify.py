@@ -50,9 +50,9 @@ def verify_devices(
 ) -> DevicesVerification:
     """Run the original model and the models of all devices, and compare outputs and constants.
 
-    Each model runs in its own process. models: file of each device. runs: number of random inputs. seed: seed of the
-    random inputs. inputs: an array for each input, whose first axis may be inferences. Raises UsageError
-    if the models come from several conversions, and any error of verify().
+    Each model runs in its own process. `models` has the file of each device. `runs` is the number of random inputs.
+    `seed` is the seed of the random inputs. `inputs` has an array for each input, whose first axis may be inferences.
+    Raises UsageError if the models come from several conversions, and any error of verify().
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]

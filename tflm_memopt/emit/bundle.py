@@ -45,8 +45,8 @@ NO_EXTRAS = Extras()
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return all files of a model by name, with the model itself first. kinds: names of EMITTERS. Raises UsageError if
-    one of these kinds is impossible for the model, and for labels that do not match the output.
+    """Return all files of a model by name, with the model itself first. `kinds` are the names of EMITTERS. Raises
+    UsageError if one of these kinds is impossible for the model, and for labels that do not match the output.
     """
     if result.report.op_per == BUILTIN and MODULE in kinds:
         hint = f"--ops {PER_REGION}, or --emit cpp"

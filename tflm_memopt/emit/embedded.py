@@ -43,7 +43,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return the file NAME_library.c if the model has custom operators. `shared`: whether two cores run the model."""
+    """Return the file NAME_library.c if the model has custom operators. `shared` means that two cores run the model."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -52,8 +52,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c. called: function pointers of the tmo_library besides `check` that are set.
-    own: the user's kernels by their number.
+    """Return the text of NAME_library.c. `called` are the function pointers of the tmo_library besides `check` that are
+    set. `own` has the user's kernels by their number.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
@@ -81,7 +81,7 @@ const tmo_library {table} = {{{points}}};
 
 
 def kind_list(kinds: int) -> str:
-    """Return the value of the macro TMO_KINDS. kinds: a mask with a bit for each kind of operator."""
+    """Return the value of the macro TMO_KINDS. `kinds` is a mask with a bit for each kind of operator."""
     return " ".join(f"KIND({kind.name})" for kind in Kind if kinds >> kind & 1)
 
 

@@ -39,7 +39,7 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return what a model with all its subgraphs needs in flash. nbytes: size of the model's file."""
+    """Return what a model with all its subgraphs needs in flash. `nbytes` is the size of the model's file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]

@@ -94,8 +94,8 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the C module of a rewritten model. left: text for the error message, with the model's builtin operators or
-    the reason why all operators are builtin. Raises UsageError if the model has builtin operators.
+    """Return the C module of a rewritten model. `left` is the text for the error message, with the model's builtin
+    operators or the reason why all operators are builtin. Raises UsageError if the model has builtin operators.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

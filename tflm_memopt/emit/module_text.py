@@ -27,7 +27,7 @@ def module_header(m: Module) -> str:
 
 
 def module_source(m: Module, sample: Sample) -> str:
-    """Return the text of NAME.c. sample: the input of the self-test, with the expected outputs."""
+    """Return the text of NAME.c. `sample` is the input of the self-test, with the expected outputs."""
     step = m.ports.inputs[0].nbytes if m.window else 1
     inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # Zeros replace missing samples.
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]

@@ -37,7 +37,9 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return the inputs and outputs of a C module. prefix: start of C names. Raises UsageError for unknown types."""
+    """Return the inputs and outputs of a C module. `prefix` is the start of C names. Raises UsageError for unknown
+    types.
+    """
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

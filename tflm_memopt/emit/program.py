@@ -119,8 +119,8 @@ def program(subject: Subject, platform: Platform) -> str:
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
     """Return C++ code that runs one model, compares its outputs with the stored ones and prints its results. invoke:
-    expression that runs the interpreter and is true on success. prefix: printf format at the start of each printed
-    line.
+    expression that runs the interpreter and is true on success. `prefix` is the printf format at the start of each
+    printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(

@@ -60,8 +60,8 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return the operators of all subgraphs, each once. library: name of the tmo_library with the code of our operators
-    (emit/embedded.py). shared: whether our operators run on two cores.
+    """Return the operators of all subgraphs, each once. `library` is the name of the tmo_library with the code of our
+    operators (emit/embedded.py). `shared` tells whether our operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -99,7 +99,7 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
     """Return a dictionary from the description of a TFLM build to the arena bytes that the models need there.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
-    libraries of early 2023 have other kernels than today's TFLM. libraries: the kernel library of each model.
+    libraries of early 2023 have other kernels than today's TFLM. `libraries` has the kernel library of each model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
@@ -113,8 +113,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. ports: the model's inputs and outputs, if its graph lacks some of them. library:
-    stem of the *_library.c with our operators' code, if not NAME.
+    """Return the text of NAME_ops.h. `ports` are the model's inputs and outputs, if its graph lacks some of them.
+    `library` is the stem of the *_library.c with our operators' code, if not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

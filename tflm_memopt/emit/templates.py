@@ -15,5 +15,5 @@ TEMPLATES = Environment(
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return the filled-in text of a Jinja template. context: values of the template's variables."""
+    """Return the filled-in text of a Jinja template. `context` are the values of the template's variables."""
     return TEMPLATES.get_template(template).render(**context)

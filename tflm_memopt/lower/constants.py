@@ -15,7 +15,7 @@ class ConstantPool:
     """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another one."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """`start`: offset of the first constant. `expected`: constants that the caller will add later."""
+        """`start` is the offset of the first constant. `expected` has the constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()

@@ -111,9 +111,9 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    `filters`: weights [channel][kernel_h][kernel_w][1]. `scales`: result of _scales(). Each group of four channels has
-    its biases, its taps and its scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0
-    to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier channels.
+    `filters` are the weights [channel][kernel_h][kernel_w][1]. `scales` is the result of _scales(). Each group of four
+    channels has its biases, its taps and its scales (m2, c and e). Three taps at a time are stored as int16: two taps
+    of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier channels.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -159,9 +159,9 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
-    filters: weights [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps, its
-    multipliers and its shifts. The last group may repeat channels of the group before it. Fewer than sixteen channels
-    are repeated to fill one group.
+    `filters` are the weights [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps,
+    its multipliers and its shifts. The last group may repeat channels of the group before it. Fewer than sixteen
+    channels are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]

@@ -59,7 +59,7 @@ def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
 
 
 def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
-    """Yield the parts that an operator needs. small: whether code that is not in assembly is fast enough."""
+    """Yield the parts that an operator needs. `small` tells whether code that is not in assembly is fast enough."""
     if op.channel_groups > 1 or op.sums:
         yield Part.CHANNEL_GROUPS
     if op.iterative:

@@ -54,7 +54,9 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """Return the bytes of constants that these iterations read. copied: bytes of weights that are copied first."""
+    """Return the bytes of constants that these iterations read. `copied` are the bytes of weights that are copied
+    first.
+    """
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes
@@ -69,8 +71,9 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return the bytes of constants that iterations of the given channel groups read.
 
-    `nbytes`: bytes of all constants. `split`: number of all channels. `each`: number of channels of a group. The last
-    group may have fewer channels. An iteration that only finishes sums, after the last group, reads no constants.
+    `nbytes` is the number of bytes of all constants. `split` is the number of all channels. `each` is the number of
+    channels of a group. The last group may have fewer channels. An iteration that only finishes sums, after the last
+    group, reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -97,7 +97,9 @@ class _Group:
         """Addresses of tensors in slow memory, which is numbered as if it followed the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's scratch or counters. `behind`: bytes between the addresses for core 0 and for core 1."""
+        """Return a core's scratch or counters. `behind` is the number of bytes between the addresses for core 0 and for
+        core 1.
+        """
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
@@ -216,7 +218,7 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
 
 
 def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
-    """Return the plan for two cores. speeds: for each core, the fraction of its time that the model may use."""
+    """Return the plan for two cores. `speeds` has, for each core, the fraction of its time that the model may use."""
     plan, times = planned.plan, (0.0, 0.0)
     shardings = []
     for call in plan.calls():
@@ -262,9 +264,9 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that both cores finish early, and return the splits and end times.
 
-    `before`: start time of each core. The operators of a group alternate row by row, so one operator can balance the
-    uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If several
-    choices end at the same time, the one with the least work of core 1 wins.
+    `before` has the start time of each core. The operators of a group alternate row by row, so one operator can balance
+    the uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If
+    several choices end at the same time, the one with the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)
@@ -309,7 +311,9 @@ def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[
 def _barriers(
     group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations before which the cores wait. enters: whether the custom operator ran other groups before."""
+    """Yield the iterations before which the cores wait. `enters` tells whether the custom operator ran other groups
+    before.
+    """
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
         touched = [group.touched(sharding, core, number) for core in range(CORES)]

@@ -59,9 +59,10 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Return the estimated remaining seconds of a conversion. `found`: completed searches. `searches`: all searches.
+    """Return the estimated remaining seconds of a conversion. `found` is the number of completed searches. `searches`
+    is the number of all searches.
 
-    `spent`: seconds so far. `layouts`: maximum seconds per plan to find exact layouts.
+    `spent` are the seconds so far. `layouts` is the maximum seconds per plan to find exact layouts.
 
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)

@@ -86,7 +86,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 def loops_of(stages: Ints, skips: Ints) -> Loops:
     """Return loops that run these iterations.
 
-    stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
+    `stages` and `skips` are `Iteration.stage` and `Iteration.skips` of each iteration, in order.
 
     >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
     (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))

@@ -89,7 +89,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """Return the live bytes at each moment. lives: moments [first, last) and bytes of each buffer."""
+    """Return the live bytes at each moment. `lives` has the moments [first, last) and the bytes of each buffer."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes

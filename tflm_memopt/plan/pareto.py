@@ -10,8 +10,8 @@ T = TypeVar("T")
 def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], grain: float = 0) -> list[T]:
     """Return the options that no other option beats in both costs.
 
-    `costs`: function that returns both costs of an option, and then figures that decide between options of equal cost.
-    `grain`: amount by which the second cost must be lower than that of the last option kept.
+    `costs` is the function that returns both costs of an option, and then figures that decide between options of equal
+    cost. `grain` is the amount by which the second cost must be lower than that of the last option kept.
 
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)

@@ -117,7 +117,9 @@ class Stage:
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes, or 0 if it runs row by row. of_group: stripes of the group."""
+        """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of
+        the group.
+        """
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:

@@ -90,8 +90,8 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm`: planner of the same graph whose results are reused. `searching`: shared search budget of all
-        planners.
+        """`warm` is the planner of the same graph whose results are reused. `searching` is the shared search budget of
+        all planners.
         """
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
@@ -329,8 +329,8 @@ class Planner:
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """Return a plan of these steps with a quick buffer layout. The search stops at `enough` bytes.
 
-        `starts`: plans with similar layouts, from which the search starts in turn, or None to place the largest buffers
-        first.
+        `starts` are the plans with similar layouts, from which the search starts in turn, or None to place the largest
+        buffers first.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -369,7 +369,9 @@ class Planner:
         return True
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these steps with addresses. reversibles: groups in reversed row order, by step number."""
+        """Return the plan of these steps with addresses. `reversibles` are the groups in reversed row order, by step
+        number.
+        """
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
@@ -459,7 +461,9 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order, the model's own first. spent: record of the planning time."""
+    """Return a planner for each promising operator order, the model's own first. `spent` is the record of the planning
+    time.
+    """
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, spent)

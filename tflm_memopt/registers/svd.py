@@ -88,7 +88,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line where an XML element begins. `names`: the element and those around it, innermost first."""
+        """Return the line where an XML element begins. `names` has the element and those around it, innermost first."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)

@@ -71,8 +71,8 @@ def memory_map(
 ) -> Drawing:
     """Draw a rectangle for each buffer, which is solid where the buffer contains data.
 
-    full: bytes to which the figure's height corresponds, by default the bytes of the map. roles: roles of buffers in
-    the legend, by default all roles in the map.
+    `full` is the number of bytes to which the figure's height corresponds, by default the bytes of the map. `roles` are
+    the roles of buffers in the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))

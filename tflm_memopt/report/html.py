@@ -32,7 +32,9 @@ SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. bar: length of the bar behind the text, from 0 to 1. mark: a class of the style sheet."""
+    """A cell of a table. `bar` is the length of the bar behind the text, from 0 to 1. `mark` is a class of the style
+    sheet.
+    """
 
     text: str
     bar: float | None = None

@@ -30,7 +30,7 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """Return the next steps. original: file of the original model. folder: folder of the written files."""
+    """Return the next steps. `original` is the original model. `folder` is the folder of the written files."""
     if not report.changed:
         return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)

@@ -162,7 +162,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Say in a few words whether a model fits a board. refused: reason why TFLM does not run the model."""
+    """Say in a few words whether a model fits a board. `refused` is the reason why TFLM does not run the model."""
     if refused:
         return Text("TFLM refuses it", "red")
     if fit.only_external:

@@ -80,7 +80,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor with the rows `taken` of joined tensors. like: a tensor with rows of the same size."""
+        """Return a tensor with the rows `taken` of joined tensors. `like` is a tensor with rows of the same size."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.row_ops[before].sources, tuple(t for t, _ in parts)

@@ -245,7 +245,7 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
-    """variables: handles of variables, for which TFLM allocates no bytes in the arena."""
+    """`variables` has the handles of variables, for which TFLM allocates no bytes in the arena."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in variables)

@@ -125,7 +125,9 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors that are still needed when an operator starts. without: an input to leave out."""
+        """Return the complete tensors that are still needed when an operator starts. `without` is an input to leave
+        out.
+        """
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:

@@ -103,7 +103,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """kind: operator type in the model, by default the name of `op`."""
+        """`kind` is the operator type in the model, by default the name of `op`."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)

@@ -32,9 +32,9 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    `layers`: number of operators that may compute only new rows, or None for all. Operators after the first `layers`
-    ones compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides
-    that do not divide n.
+    `layers` is the number of operators that may compute only new rows, or None for all. Operators after the first
+    `layers` ones compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs,
+    or strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -91,7 +91,7 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """padded: whether layers that compute only new rows may have padding in time."""
+        """`padded` tells whether layers that compute only new rows may have padding in time."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])

@@ -109,9 +109,10 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Run a C module. Return the outputs of all runs, or the reason why the module failed. model: the rewritten model
-    to which the module must belong. where: place of the input, as in `Changes.input`. runs: inputs of each run, with
-    the whole input also if the input is streamed or external, and the whole window of a sliding input.
+    """Run a C module. Return the outputs of all runs, or the reason why the module failed. `model` is the rewritten
+    model to which the module must belong. `where` is the place of the input, as in `Changes.input`. `runs` are the
+    inputs of each run, with the whole input also if the input is streamed or external, and the whole window of a
+    sliding input.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -222,9 +223,9 @@ def harness(
     input. A streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch,
     x, y and format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
-    ports, source: the module's inputs and outputs. stateful: whether the module has a state. If the module has a state,
-    each run's data begin with three uint32: whether to reset the module, whether only the last inference has a full
-    window, and the number of inferences. slow: whether the module needs slow memory.
+    `ports` and `source` are the module's inputs and outputs. `stateful` tells whether the module has a state. If the
+    module has a state, each run's data begin with three uint32: whether to reset the module, whether only the last
+    inference has a full window, and the number of inferences. `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -105,8 +105,8 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random cases, extreme cases, the user's cases and a sequence of cases. new: number of elements by which a
-    sliding input advances, or 0.
+    """Return random cases, extreme cases, the user's cases and a sequence of cases. `new` is the number of elements by
+    which a sliding input advances, or 0.
     """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
@@ -121,7 +121,7 @@ def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
     """Return `count` more test cases, and how many of these cases every_value() made. Cases from every_value() come
-    first, in whole sets of 256, and random cases follow. `done`: number of earlier random cases.
+    first, in whole sets of 256, and random cases follow. `done` is the number of earlier random cases.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:

@@ -25,8 +25,8 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model. where: place of the model's input, as in `Changes.input`. resets: numbers
-    of inferences before which the caller resets the interpreter.
+    """Return the function that feeds a model. `where` is the place of the model's input, as in `Changes.input`.
+    `resets` are the numbers of inferences before which the caller resets the interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -69,7 +69,7 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until a sliding input is complete, and return the last status. anew: whether to forget old rows."""
+    """Push rows until a sliding input is complete, and return the last status. `anew` means to forget old rows."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -113,7 +113,7 @@ class CameraFrame:
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
     """Return the input as a camera frame or, for an odd `number`, as a part of a larger frame of random bytes.
 
-    shape: rows, pixels of a row, bytes of a pixel.
+    `shape` has the number of rows, of pixels in a row, and of bytes in a pixel.
     """
     pixels = np.ascontiguousarray(values).view(np.uint8).reshape(shape)
     if number % 2 == 0:

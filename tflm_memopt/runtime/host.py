@@ -131,7 +131,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). workspace, slow: available bytes, by default as many as needed."""
+    """Return the result of tmo_check(). `workspace` and `slow` are available bytes, by default as many as needed."""
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
@@ -147,8 +147,8 @@ def run(
 ) -> list[Bytes]:
     """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
 
-    inputs: whole inputs, even if one is streamed or external. state: the program's state, which the run updates, or
-    None for a new state. Raises ModelError if the executor refuses the program.
+    `inputs` are the whole inputs, even if one is streamed or external. `state` is the program's state, which the run
+    updates, or None for a new state. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -173,8 +173,8 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their addresses on the device. jitter: seed of random
-    delays, or 0.
+    """Run one inference on two threads, with all buffers at their addresses on the device. `jitter` is the seed of
+    random delays, or 0.
 
     Raises ModelError if the executor refuses the program.
     """
@@ -218,8 +218,8 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference in random bytes, with buffers at device addresses, and check the writes of each iteration.
 
-    state: the program's state, which the run updates, or None. Raises ModelError if the executor refuses the program,
-    and PlanError if an iteration writes anywhere but to its own pixels, its sums, or the counters of its group.
+    `state` is the program's state, which the run updates, or None. Raises ModelError if the executor refuses the
+    program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None

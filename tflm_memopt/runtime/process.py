@@ -61,9 +61,9 @@ def run_model(
 ) -> Outcome:
     """Run `runs` inferences of a model with `outputs` outputs under TFLM's official wheel.
 
-    inputs[k][r]: whole value of input k in run r, even if the input is streamed or external. input: place of the input,
-    as in `Changes.input`. resets: numbers of runs before which the interpreter is reset. cores: number of threads with
-    random delays, for a model made for two cores.
+    `inputs[k][r]` is the whole value of input k in run r, even if the input is streamed or external. `input` is the
+    place of the input, as in `Changes.input`. `resets` are the numbers of runs before which the interpreter is reset.
+    `cores` is the number of threads with random delays, for a model made for two cores.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)

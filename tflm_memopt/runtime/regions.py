@@ -90,8 +90,8 @@ def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
     """Return the size of an arena with `tensors`, and the offset of each tensor in it. Tensors without an offset in the
-    model's metadata come last. relative: whether the offsets start at the lowest planned offset instead of at the
-    arena's start.
+    model's metadata come last. `relative` tells whether the offsets start at the lowest planned offset instead of at
+    the arena's start.
     """
     wanted = tuple(tensors)
     fixed = _planned(model, wanted)

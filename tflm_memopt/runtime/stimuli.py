@@ -41,7 +41,7 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and then three inferences with the lowest, the highest, and alternating values.
 
-    graph: the original model, whose operators limit the values. A larger `runs` does not change the first runs.
+    `graph` is the original model, whose operators limit the values. A larger `runs` does not change the first runs.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -216,8 +216,8 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
     Integers of 32 and 64 bits take 256 values of their range. A float input that QUANTIZE reads takes each value that
     int8 can stand for. Any other float input takes 256 values of its range. With float inputs, 256 more inferences test
-    values at or next to the border between two quantized values. graph: the original model, whose operators limit the
-    values.
+    values at or next to the border between two quantized values. `graph` is the original model, whose operators limit
+    the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]

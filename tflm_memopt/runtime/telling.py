@@ -14,7 +14,9 @@ Swaps = Mapping[int, Sequence[int]]
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with random inputs, then the same inferences with two inputs exchanged. graph: the original."""
+    """Return inferences with random inputs, then the same inferences with two inputs exchanged. `graph` is the
+    original.
+    """
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -26,7 +28,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
     """Return the number of the inference whose outputs differ most from each other and from those with exchanged
-    inputs. outputs: values of the tensors in all runs.
+    inputs. `outputs` are the values of the tensors in all runs.
     """
 
     def told_apart(candidate: int) -> int:

@@ -147,7 +147,9 @@ class Pair:
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Run both models on all cases. Raises ModelError if the original model does not run. done: earlier cases."""
+        """Run both models on all cases. Raises ModelError if the original model does not run. `done` has the earlier
+        cases.
+        """
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
@@ -160,7 +162,7 @@ class Pair:
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run as many more cases as time allows. Return the outcomes, the number of these cases, and how many
-        cases come from every_value(). If no time is left, return `first`. drawn: number of random cases so far.
+        cases come from every_value(). If no time is left, return `first`. `drawn` is the number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

@@ -61,8 +61,8 @@ def _noise(nbytes: int) -> NDArray[np.uint8]:
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set on how many threads each interpreter of this process runs programs made for two cores. seed: seed of random
-    delays around barriers, or 0 for no delays.
+    """Set on how many threads each interpreter of this process runs programs made for two cores. `seed` is the seed of
+    random delays around barriers, or 0 for no delays.
     """
     _shim().TmoSetCores(cores, seed)
 
@@ -77,7 +77,7 @@ class Link:
     """
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. sockets: file descriptor of each device's socket, or -1 for the own device. patience:
+        """Open the link. `sockets` is the file descriptor of each device's socket, or -1 for the own device. patience:
         milliseconds to wait for a row.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)

@@ -16,15 +16,15 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Split a sliding input into the new rows of each inference. elements: number of new elements per inference. If the
-    first inference has too few rows, zeros precede them.
+    """Split a sliding input into the new rows of each inference. `elements` is the number of new elements per
+    inference. If the first inference has too few rows, zeros precede them.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Finds the new rows of each input in a sequence. elements: number of new elements per inference."""
+    """Finds the new rows of each input in a sequence. `elements` is the number of new elements per inference."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
@@ -41,7 +41,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return consecutive inputs of a model with a sliding input. graph: the original model."""
+    """Return consecutive inputs of a model with a sliding input. `graph` is the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

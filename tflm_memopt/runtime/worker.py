@@ -77,9 +77,9 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run MODEL on all inputs of the file INPUTS, and write the outputs into the file OUTPUTS. where: place of the
-    model's input. resets: numbers of runs before which the interpreter is reset. cores: number of threads, which get
-    random delays after run 0.
+    """Run MODEL on all inputs of the file INPUTS, and write the outputs into the file OUTPUTS. `where` is the place of
+    the model's input. `resets` are the numbers of runs before which the interpreter is reset. `cores` is the number of
+    threads, which get random delays after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)

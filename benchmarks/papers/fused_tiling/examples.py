@@ -53,7 +53,7 @@ def rewritten(name: str, data: bytes) -> tuple[Report, int]:
 
 
 def row(name: str, data: bytes, thesis: Sequence[int] = ()) -> list[str]:
-    """Return a row of the table. thesis: bytes in the thesis, before and after tiling."""
+    """Return a row of the table. `thesis` has the bytes in the thesis, before and after tiling."""
     report, runs = rewritten(name, data)
     before, after = report.original_arena, report.arena
     saved = f"{100 * (1 - after.head / before.head):.1f} %"

@@ -55,7 +55,7 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """Return the memory of one device, and of the largest of ten devices. execute: whether to compare outputs."""
+    """Return the memory of one device, and of the largest of ten devices. `execute` also compares outputs."""
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
     network = Network(data, name, request({}), optimized)

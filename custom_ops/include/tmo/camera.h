@@ -42,7 +42,7 @@ bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_ima
  * than this one, so earlier rows can be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes one row of the image to `out`, which has `channels` bytes for each of its `width` pixels. line: the frame's row with the number from
+/* Writes one row of the image to `out`, which has `channels` bytes for each of its `width` pixels. `line` is the frame's row with the number from
  * tmo_camera_source_row(). */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 

@@ -44,7 +44,8 @@ typedef struct {
  * TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Returns whether `bytes` bytes from `offset` on lie within `size` bytes, and `offset` is a multiple of `alignment`. alignment: a power of two. */
+/* Returns whether `bytes` bytes from `offset` on lie within `size` bytes, and `offset` is a multiple of `alignment`. `alignment` is a power of
+ * two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
@@ -52,7 +53,7 @@ TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_
 /* Returns whether a constant with the given offset and number of bytes lies within the program. The offset 0 means no constant. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether the operator's weights lie within the program, whether they are copied into the workspace or not. alignment: at most
+/* Returns whether the operator's weights lie within the program, whether they are copied into the workspace or not. `alignment` is at most
  * TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 

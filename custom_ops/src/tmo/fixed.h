@@ -78,15 +78,15 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns x / 2^exponent, rounded with halves away from zero. exponent: 0 to 31. In a valid program, x is INT32_MIN or INT32_MAX only if `exponent`
- * is 0. */
+/* Returns x / 2^exponent, rounded with halves away from zero. `exponent` is at least 0 and at most 31. In a valid program, x is INT32_MIN or
+ * INT32_MAX only if `exponent` is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns x times multiplier times 2^(shift - 31), rounded. multiplier: not negative. shift: -31 to 30. TFLM's function MultiplyByQuantizedMultiplier
- * in kernels/internal/common.cc gives the same results. */
+/* Returns x times multiplier times 2^(shift - 31), rounded. `multiplier` is not negative. `shift` is at least -31 and at most 30. TFLM's function
+ * MultiplyByQuantizedMultiplier in kernels/internal/common.cc gives the same results. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
@@ -100,8 +100,8 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, with rounding. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Multiplies an int64 by multiplier times 2^(shift - 31), and rounds once. shift: -31 to 7. TFLM's function MultiplyByQuantizedMultiplier for int64
- * in kernels/internal/common.cc gives the same results. */
+/* Multiplies an int64 by multiplier times 2^(shift - 31), and rounds once. `shift` is at least -31 and at most 7. TFLM's function
+ * MultiplyByQuantizedMultiplier for int64 in kernels/internal/common.cc gives the same results. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
   const uint32_t right = (uint32_t)(15 - shift);
@@ -111,7 +111,8 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x times 2^left, saturated to int32. left: 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
+/* Returns x times 2^left, saturated to int32. `left` is at least 0 and at most 30. The source is gemmlowp's function
+ * SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
@@ -133,7 +134,7 @@ static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns x / 2^exponent, rounded with halves up and saturated to int16. exponent: 0 to 30. */
+/* Returns x / 2^exponent, rounded with halves up and saturated to int16. `exponent` is at least 0 and at most 30. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

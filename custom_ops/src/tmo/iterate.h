@@ -48,7 +48,8 @@ TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 /* Returns whether the operator reads a convolution window instead of access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Computes run->current with the fastest function that supports the operator. iterated: tensor whose rows or tiles the iterations go through. */
+/* Computes run->current with the fastest function that supports the operator. `iterated` is the tensor whose rows or tiles the iterations go
+ * through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
   (void)iterated;
 #if TMO_RUNS_DSP

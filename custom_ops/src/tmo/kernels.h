@@ -160,8 +160,8 @@ typedef struct {
   uint32_t start; /* input coordinate under that tap */
 } tmo_taps;
 
-/* Returns the taps that are inside an input of `size` rows or columns. start: input coordinate of the first tap, which is negative in the padding.
- * The function is inline for the usual case of a window that is completely inside the input. */
+/* Returns the taps that are inside an input of `size` rows or columns. `start` is the input coordinate of the first tap, which is negative in the
+ * padding. The function is inline for the usual case of a window that is completely inside the input. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
@@ -171,7 +171,7 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* Returns the taps that are inside the input columns, for the window of output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the window of output column x. rows: window of the whole output row. */
+/* Returns the window of output column x. `rows` is the window of the whole output row. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
 /* Computes one output pixel from its window. The argument i is the index in the output of the pixel's first channel. */
@@ -195,7 +195,7 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* Copies the input bytes under a window in the order of its weights. to: address for the first tap that is inside the input. */
+/* Copies the input bytes under a window in the order of its weights. `to` is the address for the first tap that is inside the input. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
 /* The bytes under a window, as runs of adjacent bytes. Several runs form a part of the window. The weights of one run are adjacent in memory. */
@@ -215,8 +215,8 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* These functions multiply by int4 weights, two of which share a byte. tmo_conv_nibbles() returns the sum of one channel. first: number of the weight
- * for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, from channel `channel` on. */
+/* These functions multiply by int4 weights, two of which share a byte. tmo_conv_nibbles() returns the sum of one channel. `first` is the number of
+ * the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, from channel `channel` on. */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
@@ -270,7 +270,7 @@ typedef struct {
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
-/* Computes a pixel of a convolution from adjacent input bytes. bytes: number of input bytes. w: weights of the first channel. */
+/* Computes a pixel of a convolution from adjacent input bytes. `bytes` is the number of input bytes. `w` are the weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
 /* Four copies of the only scale of an operator whose channels share a scale. */
@@ -292,7 +292,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int3
   *shifts = scales->shifts;
 }
 
-/* Sets all fields of a job except `x` and `bytes`. w: weights of the first output channel. */
+/* Sets all fields of a job except `x` and `bytes`. `w` are the weights of the first output channel. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -307,7 +307,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
 }
 
 /* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed
- * all channels. next: distance in bytes between the weights of adjacent channels. */
+ * all channels. `next` is the distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;

@@ -122,7 +122,8 @@ typedef struct {
   uint32_t pixel;              /* number of bytes that a pixel takes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. row: index of the row in the column window. period: number of earlier rows with the same index. */
+/* The column window that contains a row. `row` is the index of the row in the column window. `period` is the number of earlier rows with the same
+ * index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -191,7 +192,7 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
 }
 
 /* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The rows are `step_h` rows apart, and
- * the pixels of a row are `step` bytes apart. base: address of the tensor plus the offset of the first pixel in its row. */
+ * the pixels of a row are `step` bytes apart. `base` is the address of the tensor plus the offset of the first pixel in its row. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
                                              int32_t step, const int8_t **pixels) {
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);

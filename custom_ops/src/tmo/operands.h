@@ -97,8 +97,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of bytes of an external input to int8. bytes: size of each range. done: number of bytes that the iteration has already converted.
- * Returns how many bytes the iteration has now converted. */
+/* Converts n ranges of bytes of an external input to int8. `bytes` is the size of each range. `done` is the number of bytes that the iteration has
+ * already converted. Returns how many bytes the iteration has now converted. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);

@@ -67,9 +67,9 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns how many output pixels to compute at once. values: number of values of one pixel. left: number of pixels that remain in the row. With the
- * DSP extension, a single pixel is never left at the end of a row, because computing one pixel alone is slow. Six pixels are computed as twice three
- * pixels if windows are one pixel wide, because four and two pixels take more instructions. */
+/* Returns how many output pixels to compute at once. `values` is the number of values of one pixel. `left` is the number of pixels that remain in the
+ * row. With the DSP extension, a single pixel is never left at the end of a row, because computing one pixel alone is slow. Six pixels are computed
+ * as twice three pixels if windows are one pixel wide, because four and two pixels take more instructions. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -108,8 +108,8 @@ static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* Returns how many bytes of scratch ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). padded: number
- * of channels with padding. */
+/* Returns how many bytes of scratch ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). `padded` is the
+ * number of channels with padding. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
@@ -122,7 +122,7 @@ static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Returns how many pixels one call of ESP-NN computes, at least one. columns: number of pixels that one iteration computes. */
+/* Returns how many pixels one call of ESP-NN computes, at least one. `columns` is the number of pixels that one iteration computes. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -161,7 +161,7 @@ static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel like tmo_dsp_conv_run(). filter: number of bytes of the weights of one channel. */
+/* Computes a pixel like tmo_dsp_conv_run(). `filter` is the number of bytes of the weights of one channel. */
 static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, uint32_t filter, int8_t *out) {
   tmo_dsp_scales scales;
   tmo_dsp_job job;
@@ -229,11 +229,11 @@ typedef struct {
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
- * scratch memory. pixel: index of the pixel. pixels: number of gathered pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes
- * all gathered pixels at once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
+ * scratch memory. `pixel` is the index of the pixel. `pixels` is the number of gathered pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter()
+ * then computes all gathered pixels at once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* Gathers the windows of adjacent pixels, which must be completely inside the input. offset: distance in bytes from the start of a row to the first
- * window. */
+/* Gathers the windows of adjacent pixels, which must be completely inside the input. `offset` is the distance in bytes from the start of a row to the
+ * first window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
@@ -314,8 +314,8 @@ static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
 /* Computes two rows of a DEPTHWISE operator with TMO_PACKING_DSP_DEPTHWISE. tmo_dsp_has_3x3() must hold for the operator. */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
-/* tmo_depthwise_multiply() computes one output pixel. taps: addresses of the taps of the window, row by row. tmo_depthwise_clear() sets the addresses
- * of all taps to padding. */
+/* tmo_depthwise_multiply() computes one output pixel. `taps` has the addresses of the taps of the window, row by row. tmo_depthwise_clear() sets the
+ * addresses of all taps to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -338,9 +338,9 @@ TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint3
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The number of bytes of a tap must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute pairs of output channels for 1 to 5 pixels. pairs: number of pairs. The tile has the values of all pixels two by two:
- * values 0 and 1 of pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of three
- * pixels and a tile of two pixels. values: number of values of a pixel, a multiple of 8. */
+/* These functions compute pairs of output channels for 1 to 5 pixels. `pairs` is the number of pairs. The tile has the values of all pixels two by
+ * two: values 0 and 1 of pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of
+ * three pixels and a tile of two pixels. `values` is the number of values of a pixel, a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -351,8 +351,8 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
                                  uint32_t step, int32_t apart);
 
 /* tmo_conv_two_s16() computes two pixels of a CONV_S16 operator at once, with the DSP extension. tmo_conv_makes_two_s16() returns whether
- * tmo_conv_two_s16() supports the operator. apart: distance in bytes between the two windows. out_apart: distance in bytes between the two output
- * pixels. */
+ * tmo_conv_two_s16() supports the operator. `apart` is the distance in bytes between the two windows. `out_apart` is the distance in bytes between
+ * the two output pixels. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
@@ -382,19 +382,20 @@ typedef struct tmo_wide_job {
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
-/* Computes output channels of one pixel. pairs: number of pairs of channels, at least 2. values: number of input bytes in the array `bytes`. */
+/* Computes output channels of one pixel. `pairs` is the number of pairs of channels, at least 2. `values` is the number of input bytes in the array
+ * `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
 /* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. Tap i of output pixel p is p
- * times step bytes after taps[i]. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. `turns` is the number of groups of three taps. Tap i of output pixel p
+ * is p times step bytes after taps[i]. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Computes all channels of four adjacent output pixels of a depthwise convolution with 3x3 taps and stride 1. grid: addresses of the input pixels in
- * six columns of three rows. */
+/* Computes all channels of four adjacent output pixels of a depthwise convolution with 3x3 taps and stride 1. `grid` has the addresses of the input
+ * pixels in six columns of three rows. */
 TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
 enum { TMO_DSP_RUNS = 4 }; /* largest number of runs in one call of tmo_dsp_nine() */
@@ -493,7 +494,7 @@ TMO_LINKAGE void tmo_fill(int8_t *to, int8_t value, uint32_t n);
 /* Adds n adjacent pixels to the sum of each channel. Only kernels for Helium call tmo_mve_add_pixels(). */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Computes outputs like tmo_dsp_depthwise(), but from two taps at once. range: zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise(), but from two taps at once. `range` has the zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 

@@ -45,8 +45,8 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Copies the input values under the window of one output pixel to the scratch memory. pixel: index of the output pixel. pixels: number of
- * output pixels that are computed together. taps: room for the addresses of a window. */
+/* Copies the input values under the window of one output pixel to the scratch memory. `pixel` is the index of the output pixel. `pixels` is the
+ * number of output pixels that are computed together. `taps` is room for the addresses of a window. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
   k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* pixels whose bytes are not a multiple of 4 are copied by rows */
   if (k->whole_rows) {

@@ -40,7 +40,7 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
 
 /* Writes the addresses of `wide` pixels in each of `rows` rows to a list, beginning with the row `place`. The numbers `wide` and `rows` must be
  * positive. The rows are `down` rows apart, and the pixels of a row are `across` columns apart. After each row, `gap` entries of the list stay
- * unused. pixel: number of bytes that a pixel takes. */
+ * unused. `pixel` is the number of bytes that a pixel takes. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
                                             uint32_t across, uint32_t gap, const int8_t **pixels) {
   for (;;) {

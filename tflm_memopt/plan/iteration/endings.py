@@ -41,8 +41,8 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """`sinks`: operators whose complete output is requested. `in_turn`: whether to alternate between parts of their
-        outputs.
+        """`sinks` are the operators whose complete output is requested. `in_turn` tells whether to alternate between
+        parts of their outputs.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)

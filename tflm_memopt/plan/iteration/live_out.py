@@ -31,7 +31,9 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """For each buffer number, return the bytes that are live at any wait of a group. waits: the waiting iterations."""
+    """For each buffer number, return the bytes that are live at any wait of a group. `waits` are the waiting
+    iterations.
+    """
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():

@@ -142,7 +142,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
     """Yield the live bytes of each buffer that a group needs in addition for a new operator.
 
     Each result is a pair: the live bytes during every iteration, and those just before every iteration.
-    `rolling_buffer`: buffer of the output, or None if the output is whole.
+    `rolling_buffer` is the buffer of the output, or None if the output is whole.
     """
     moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)

@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator with reversed rows, if possible. `pixels`: whether columns are also reversed."""
+    """Return the operator with reversed rows, if possible. `pixels` tells whether columns are also reversed."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.rows.reach(made.h) - seen.h - w.pad_top
     left = w.columns.reach(made.w) - seen.w - w.pad_left if pixels else w.pad_left

@@ -285,8 +285,8 @@ def _entry(op: int, slot: int) -> int:
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
     """Start a simulation that requests these tensors, and return it before any operator is added.
 
-    `sinks`: tensors, each with the number of its producer's iterations. `in_turn`: whether to request a part of each
-    tensor in turn, so that rows that several branches read are freed early.
+    `sinks` are the tensors, each with the number of its producer's iterations. `in_turn` tells whether to request a
+    part of each tensor in turn, so that rows that several branches read are freed early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -299,7 +299,9 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the iterations of a group. sinks: operators whose whole output is requested. in_turn: see start()."""
+    """Return the iterations of a group. `sinks` are the operators whose whole output is requested. `in_turn` is
+    that of start().
+    """
     trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
         trace = prepend(trace, member)
@@ -356,7 +358,8 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions in the trace at which a producer's requested iterations run. at: positions of the requests.
+    """Return the positions in the trace at which a producer's requested iterations run. `at` are the positions of the
+    requests.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """

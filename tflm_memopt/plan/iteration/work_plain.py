@@ -40,7 +40,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. done: the work of all channels."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is that of all channels."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(

@@ -47,7 +47,7 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """Return the used fraction of each core's time. busy: processor time of each model in millionths."""
+        """Return the used fraction of each core's time. `busy` has the processor time of each model in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
@@ -57,7 +57,7 @@ class Cores:
         """Limit the busy time of each core to `most`. Return for each model and core a variable that is 1 if the model
         runs on the core.
 
-        `busy`: processor time of each model. `whole`: upper bound of the sum of all processor times.
+        `busy` has the processor time of each model. `whole` is an upper bound of the sum of all processor times.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]

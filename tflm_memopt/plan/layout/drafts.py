@@ -88,7 +88,9 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the layout problem. reversibles: reversed groups by step number."""
+        """Return the buffers of these steps and the layout problem. `reversibles` are the reversed groups by step
+        number.
+        """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
@@ -137,7 +139,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """by_tflm: whether TFLM allocates the scratch of the plan step."""
+        """`by_tflm` tells whether TFLM allocates the scratch of the plan step."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

@@ -62,8 +62,8 @@ def share(
 ) -> Shared:
     """Return the layout with the smallest arena.
 
-    `concurrent_pairs`: pairs of models that run at the same time. `yields`: pairs of models in which the second may run
-    during pauses of the first.
+    `concurrent_pairs` are the pairs of models that run at the same time. `yields` are the pairs of models in which the
+    second may run during pauses of the first.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}

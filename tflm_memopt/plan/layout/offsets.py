@@ -95,8 +95,8 @@ def place(
 ) -> Layout:
     """Return the best layout found within the limits.
 
-    `seconds`: time limit of CP-SAT in deterministic seconds. `budget`: time budget of the whole call. `part`: name of
-    the search, which is recorded if the budget runs out.
+    `seconds` is the time limit of CP-SAT in deterministic seconds. `budget` is the time budget of the whole call.
+    `part` is the name of the search, which is recorded if the budget runs out.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -175,8 +175,8 @@ def climb(
 ) -> Layout:
     """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
 
-    `start`: offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer is
-    placed first.
+    `start` are the offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer
+    is placed first.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))

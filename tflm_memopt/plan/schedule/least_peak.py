@@ -38,7 +38,9 @@ class Schedule:
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
-    """Return the best order found, at least as good as the given one. seconds: limit of the work (plan/effort.py)."""
+    """Return the best order found, at least as good as the given one. `seconds` is the limit of the work
+    (plan/effort.py).
+    """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):

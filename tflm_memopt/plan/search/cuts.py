@@ -135,10 +135,11 @@ class Cuts:
         low: bool = False,
         warm: Cuts | None = None,
     ) -> None:
-        """settings: settings of groups that compute pixel by pixel, or None to omit them.
+        """`settings` are the settings of groups that compute pixel by pixel, or None to omit them.
 
-        `budget`: time budget of the search. `low`: whether many groups of few bytes are better than few groups. `warm`:
-        an earlier search of the same region, whose groups are reused if they are optimal without recomputation.
+        `budget` is the time budget of the search. `low` tells whether many groups of few bytes are better than few
+        groups. `warm` is an earlier search of the same region, whose groups are reused if they are optimal without
+        recomputation.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -254,7 +255,7 @@ def least_bytes(
 ) -> tuple[CutLabel, ...]:
     """Return a division of each region within `macs` whose largest group needs the fewest bytes.
 
-    bar: bytes of an existing plan. The search gives up if no division needs fewer bytes than `bar`.
+    `bar` is the number of bytes of an existing plan. The search gives up if no division needs fewer bytes than `bar`.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
@@ -297,7 +298,7 @@ def chain_front(
 ) -> list[CutLabel]:
     """Return the best divisions of a region into groups: trade-offs of bytes and multiply-accumulates.
 
-    low: as for Cuts. tiled_cost: as in Settings.
+    `low` is that of Cuts, and `tiled_cost` that of Settings.
     """
 
     def cost(group: Candidate) -> int:

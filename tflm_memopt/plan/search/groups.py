@@ -360,7 +360,7 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
     """Return the groups in which the operator at `first` reads a whole tensor instead of adding up rows.
 
-    `shorter`: groups that begin after the operator at `first`.
+    `shorter` are the groups that begin after the operator at `first`.
     """
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
@@ -379,8 +379,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even without budget. `orders`: number of operand orders to follow. `length`: maximum
-    number of operators. `turns`: time budget for groups whose outputs are made in turn.
+    The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `length` is the
+    maximum number of operators. `turns` is the time budget for groups whose outputs are made in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}

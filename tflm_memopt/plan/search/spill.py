@@ -80,7 +80,9 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """`table`: groups by the position after their last operator. `allowed`: tensors that may be in slow memory."""
+        """`table` has the groups by the position after their last operator. `allowed` are the tensors that may be in
+        slow memory.
+        """
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}

@@ -33,7 +33,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a stripe. `later`: how many later stripes may read the rows, or -1 for none."""
+    """Rows [first, first + rows) of a stripe. `later` is the number of later stripes that may read the rows, or -1."""
 
     first: int
     rows: int
@@ -42,7 +42,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the kept columns. `to`: width of output and tiles. `window`: extent, stride and left padding."""
+    """Return the kept columns. `to` is the width of output and tiles. `window` is extent, stride and left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -170,7 +170,7 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return the bytes of a group's input and output together if both may overlap (min(b_In - b_Out) in vMCU, section
     4).
 
-    `tile`: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
+    `tile` is the width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

@@ -28,7 +28,7 @@ class GroupForms:
     """The known forms of one group of operators, which grow in number with the limit of bytes."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
-        """`group`: form of the group that needs the fewest bytes. `wide`: allow wider tiles and whole rows."""
+        """`group` is the form of the group that needs the fewest bytes. `wide` allows wider tiles and whole rows."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
         self._changed: set[Candidate] = set()
@@ -36,8 +36,8 @@ class GroupForms:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the cheapest form that fits in `nbytes` bytes, if any, with the layout of the form.
 
-        The search changes the best form so far in all possible ways. `place`: function that returns a layout of the
-        whole model of at most `nbytes`, or None.
+        The search changes the best form so far in all possible ways. `place` is the function that returns a layout of
+        the whole model of at most `nbytes`, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
