@@ -1,4 +1,7 @@
-"""Random networks are split over devices. The output bytes equal TFLM's, and messages have the predicted sizes."""
+"""Random networks are split over devices. The output bytes equal TFLM's, and messages have the predicted sizes.
+
+All constants of the devices are found in the original model, even if the model has dead channels.
+"""
 
 import ctypes
 import random
@@ -12,12 +15,14 @@ from numpy.typing import NDArray
 from property.layers import Layer
 from property.networks import Recipe, build, recipes
 from property.oracle import Inputs, draw_inputs, run
+from property.planted import plant
 from property.test_random_models import QUICK, running
 
 import tflm_memopt
 from tflm_memopt.answers.devices import OptimizedDevices
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
+from tflm_memopt.convert.constants import compare_devices
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.devices.sharding import possible_shardings
@@ -25,6 +30,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import MESSAGE
 from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.runtime.native import native_library
@@ -110,6 +116,8 @@ def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optim
 
 def examine_devices(recipe: Recipe) -> None:
     data, rng = build(recipe), random.Random(recipe.seed)
+    if recipe.seed % 2:
+        data = plant(data, recipe.seed)
     before = running(data)
     try:
         network = Network(data, "random", request({}), optimized)
@@ -126,6 +134,8 @@ def examine_devices(recipe: Recipe) -> None:
         for x, y in zip(expected, outputs, strict=True):
             np.testing.assert_array_equal(np.ascontiguousarray(x).view(np.int8).ravel(), y)
         assert sent == [d.sent for d in made.report.devices]
+    found = compare_devices(read(data), [read(one.model) for one in made.models], Changes())
+    assert not found.different
 
 
 COMPUTED_SHAPE = Recipe(

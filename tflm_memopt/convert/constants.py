@@ -48,26 +48,30 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
     """Compare the operators of several devices' models, which may be parts of the original's operators."""
     programs = [unpack(region.program) for model in devices for region in regions(model)]
-    return compare_programs(programs, nearest_form(programs, original, changes))
+    return compare_programs(programs, nearest_form(programs, original, changes, parts=True))
 
 
-def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the original's operators in the form that matches the programs best, for example without dead channels."""
+def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
+    """Return the original's operators in the form that matches the programs best, for example without dead channels.
+
+    Set `parts` if the programs may have parts of the original's operators.
+    """
     best, least = Originals(()), math.inf
     for ops in _originals(original, changes):
         tried = Originals(ops)
-        if (unlike := _unlike(programs, tried)) < least:
+        if (unlike := _unlike(programs, tried, parts=parts)) < least:
             best, least = tried, unlike
         if not unlike:
             break
     return best
 
 
-def _unlike(programs: Sequence[Program], originals: Originals) -> int:
+def _unlike(programs: Sequence[Program], originals: Originals, *, parts: bool) -> int:
     seen, unlike = set[int](), 0
     for program in programs:
         compared = [n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED]
-        equal = {n: found for n in compared if (found := originals.equal(program.ops[n], program))}
+        each = ((n, originals.matches(program.ops[n], program, parts=parts)) for n in compared)
+        equal = {n: found for n, found in each if found}
         seen.update(*equal.values())
         unlike += len(compared) - len(equal) + len([*_elsewhere(0, program, equal, originals.ops)])
     return unlike + len(_missing(originals.ops, seen))
@@ -121,9 +125,13 @@ class Originals:
             self.known[key] = found
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
-    def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original operators that equal a program's operator after a cut to `channels` channels."""
+    def matches(self, op: ProgramOp, program: Program, *, parts: bool = True) -> set[int]:
+        """Return the original operators that equal a program's operator, or have a part that equals the operator."""
+        return self.equal(op, program) or (self._equal_parts(op, program) if parts else set())
+
+    def _equal_parts(self, op: ProgramOp, program: Program) -> set[int]:
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
+        channels = program.tensors[op.output].channels
         for begins in (self.ends, None):
             parts = self._numbers(form, program.target, channels, begins)
             equal = [(number, end) for number, end, expected in parts if numbers.digest(expected) == found]
@@ -144,9 +152,10 @@ class Originals:
                 if (expected := numbers.of_original(part, form, target)) is not None:
                     yield number, end, expected
 
-    def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
+    def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
         """Return the operator of the original whose constants are most similar to `op`, and count the differences."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
+        channels = program.tensors[op.output].channels
         compared = (
             (self.ops[number], numbers.differences(found, expected))
             for each in (0, channels)
@@ -190,10 +199,9 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         for n, op in enumerate(program.ops):
             if op.kind in numbers.NOT_COMPARED:
                 continue
-            channels = program.tensors[op.output].channels
-            matches = originals.equal(op, program) or originals.equal_parts(op, program, channels)
+            matches = originals.matches(op, program)
             if not matches:
-                near = originals.nearest(op, program, channels)
+                near = originals.nearest(op, program)
                 unknown += near is None
                 if near:
                     counts = " and ".join(f"{count:,} {name}" for name, count in near[1].items())

@@ -15,7 +15,10 @@ from property.floats import in_float
 from unit.command import partly_dead
 
 import tflm_memopt
+from tflm_memopt.api import optimize_planned
 from tflm_memopt.convert.constants import compare_constants, compare_devices, compare_programs, nearest_form
+from tflm_memopt.convert.request import request
+from tflm_memopt.devices.network import Network, cut
 from tflm_memopt.lower import numbers
 from tflm_memopt.lower.program import HEADER, OP, Program
 from tflm_memopt.lower.serialise import unpack
@@ -23,6 +26,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Packing
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
@@ -156,6 +160,17 @@ def test_constants_of_several_devices() -> None:
             damaged[at] ^= 4
             others = [bytes(damaged) if k == number else one for k, one in enumerate(programs)]
             assert compare_programs([unpack(one) for one in others], form).different
+
+
+def test_constants_of_devices_that_keep_dead_channels() -> None:
+    network = Network(partly_dead(), "dead", request({"effort": 0.05}), on_device)
+    made = network.converted(cut(network.graph, 0, len(network.graph.ops)), 2)
+    found = compare_devices(network.source, [read(one.model) for one in made.models], Changes())
+    assert (found.equal, found.unknown, found.different) == (4, 0, ())
+
+
+def on_device(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    return optimize_planned(data, name=name, if_worthwhile=False, effort=0.05)
 
 
 def test_exchanged_constants_are_found() -> None:
