@@ -510,7 +510,8 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const tmo_tensor *const out = f->out.tensor;
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
-  if (!(binary || is_pixelwise(op)) || pixels > UINT16_MAX || !has_adjacent_rows(f->run, out, y, end)) return 1;
+  const bool limits = tmo_only_limits(op);
+  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || !has_adjacent_rows(f->run, out, y, end)) return 1;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     if (in->height == 1 && in->width == 1) continue; /* the only pixel of the operand is repeated */
@@ -518,6 +519,7 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
     if (binary) f->kernel.pixel_step[k] = in->channels;
   }
   f->kernel.out_width = (uint16_t)pixels;
+  if (limits) f->kernel.in_width = (uint16_t)pixels;
   return end - y;
 }
 

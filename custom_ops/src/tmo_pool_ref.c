@@ -187,16 +187,22 @@ static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i,
   pool_s16_of(k->op)(k, v, i, out);
 }
 
-/* Computes a pool whose windows are single pixels, such as RELU6. A pool with windows of one pixel only limits the values to a range. */
-TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
+#if TMO_CORE_DSP
+static TMO_ALWAYS_INLINE void limit_word(const int8_t *x, int32_t least, int32_t most, int8_t *out) {
+  tmo_put_int32(out, tmo_lesser_halves(tmo_greater_halves(tmo_word(x), least), most));
+}
+#endif
+
+/* Limits the pixels of a row, or a single pixel, to the range of a pool for which tmo_only_limits() is true. */
+TMO_OWN_FRAME static void limit_pixels_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t n = k->out_width * k->out_channels;
 #if TMO_CORE_DSP
   const int32_t least = tmo_low_halves(low, low), most = tmo_low_halves(high, high);
-  for (; n >= 4; n -= 4, x += 4, out += 4) {
-    const int32_t two = tmo_lesser_halves(tmo_greater_halves(tmo_word(x), least), most);
-    memcpy(out, &two, sizeof two);
+  for (; n >= 16; n -= 16, x += 16, out += 16) {
+    TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) limit_word(x + i, least, most, out + i);
   }
+  for (; n >= 4; n -= 4, x += 4, out += 4) limit_word(x, least, most, out);
 #endif
   for (; n > 0; n -= 2, x += 2, out += 2) {
     const int32_t value = tmo_int16_at(x);
@@ -205,13 +211,17 @@ TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, in
 }
 
 void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const tmo_op *op = k->op;
-  const bool single = op->kernel_h == 1 && op->kernel_w == 1 && op->stride_w == 1 && op->pad_left == 0 && k->sums == NULL;
-  if (single && window->count == 1 && tmo_is_kind(op, TMO_OP_MAX_POOL_S16) && k->in_width >= k->out_width) {
-    clamp_row_s16(k, window->pixels[0], out);
+  if (window->count == 1 && tmo_only_limits(k->op) && k->in_width >= k->out_width) {
+    limit_pixels_s16(k, window->pixels[0], out);
   } else {
     tmo_make_row(k, window, out, pool_pixel_s16);
   }
 }
 
-void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel_s16(k, window, 0, out); }
+void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (window->count == 1 && tmo_only_limits(k->op)) {
+    limit_pixels_s16(k, window->pixels[0], out);
+  } else {
+    pool_pixel_s16(k, window, 0, out);
+  }
+}

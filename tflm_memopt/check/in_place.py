@@ -4,7 +4,7 @@ A kernel that is in no list is assumed to write all its outputs before it reads.
 """
 
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.rowop import UNIT, RowOp
 
 ELEMENT_BY_ELEMENT = frozenset({
     "ADD", "ADD_S16", "ARITHMETIC_F32", "BINARY_32", "CLAMP_F32", "COMPARE", "COMPARE_32", "CURVE_F32", "CURVE_S16",
@@ -30,7 +30,8 @@ def accumulators(op: RowOp) -> int:
 
 def reads_first(op: RowOp) -> bool:
     """Return whether the kernel reads each element before it writes its output, which fits in the bytes of an input."""
-    return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
+    limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # RELU6 of int16
+    return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:

@@ -398,7 +398,8 @@ class RowOp:
     @property
     def replaceable(self) -> frozenset[TensorId]:
         """Inputs that are not broadcast, and whose elements are at least as large as the elements of the output."""
-        if not self.traits.elementwise or self.traits.reads < self.traits.writes:
+        limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # RELU6 of int16
+        if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 

@@ -106,6 +106,12 @@ static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
+/* Returns whether each output element is the input element at the same place, limited to a range, as RELU6 computes for int16. */
+static inline bool tmo_only_limits(const tmo_op *op) {
+  if (!tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_iterative(op)) return false;
+  return op->kernel_h == 1 && op->kernel_w == 1 && op->stride_h == 1 && op->stride_w == 1 && op->pad_top == 0 && op->pad_left == 0;
+}
+
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
 /* Returns whether the operator adds up the products of all its channel groups. */

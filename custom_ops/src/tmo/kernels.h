@@ -6,8 +6,8 @@
  * memory, and do not check lengths, which tmo_check() has checked. The output of most kernels must not overlap their inputs. Some kernels work from
  * front to back: they read each input element before they write the output element at the same place. The output of such a kernel may begin at the
  * start of an operand, or at a lower address, unless the operand is broadcast. The kernels that work from front to back are LOOKUP, LEAKY_RELU_S16,
- * CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than their input elements. CONV writes
- * the last byte of its output after it has read all inputs, so this byte may overlap an input.
+ * CURVE_S16, CLAMP_F32, CURVE_F32, operators for which tmo_only_limits() is true, kernels with two operands, and kernels whose output elements are
+ * not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and compute the same bits as those in *_ref.c. */
 #ifndef TMO_KERNELS_H_
