@@ -28,7 +28,6 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and the number of calls that came too early and were refused."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -62,8 +61,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
     return [rng.integers(-128, 128, (runs, *t.shape)).astype(t.dtype.lower()) for t in inputs]
 
 
-def pushes(result: AppOptimized, name: str) -> int:
-    """Return the number of function calls for an inference. With a streamed input, each call pushes rows."""
+def calls_per_inference(result: AppOptimized, name: str) -> int:
     plan, frame = result.models[name].plan, result.models[name].report.source
     if plan and plan.pauses:
         return len(plan.pauses) + 1
@@ -73,7 +71,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` inferences of each model and compare the outputs. Return how many calls came too early."""
+    """Run random inferences of each model, compare the outputs with TFLM's, and return how many calls were refused."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():
@@ -91,9 +89,8 @@ def compare(
 
 
 def interleaved(result: AppOptimized, steps: int, seed: int = SEED) -> tuple[list[int], dict[str, int]]:
-    """Draw calls of models in random order, and count the whole inferences of each model."""
     rng = np.random.default_rng(seed)
     names = list(result.models)
-    left = {name: steps // len(names) // pushes(result, name) or 1 for name in names}
-    turns = [i for i, name in enumerate(names) for _ in range(left[name] * pushes(result, name))]
+    left = {name: steps // len(names) // calls_per_inference(result, name) or 1 for name in names}
+    turns = [i for i, name in enumerate(names) for _ in range(left[name] * calls_per_inference(result, name))]
     return rng.permutation(turns).tolist(), left

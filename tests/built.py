@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """Return the folder of the Arduino library, which the first worker of a test run builds."""
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
     output: Path = script["OUTPUT"]
     output.mkdir(parents=True, exist_ok=True)

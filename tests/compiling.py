@@ -1,9 +1,4 @@
-"""Compiles object files for tests once. Other tests, workers and runs reuse the files through ccache.
-
-ccache identifies an object by its compiler, flags, source and all headers that were read. ccache also compares
-comments, because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so
-that tests in different folders can share objects.
-"""
+"""Compiles object files for tests once. ccache then gives the object files to all other tests."""
 
 import os
 import subprocess
@@ -15,16 +10,15 @@ from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.emit.kernels import Needs
 
 LINKS = Path("/usr/lib/ccache")
-"""Folder in which Debian's ccache has links with the names of all compilers."""
 SETTINGS = {
     "CCACHE_DIR": str(Path(tempfile.gettempdir()) / f"tmo_ccache_{os.getuid()}"),
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
-    "CCACHE_DEPEND": "1",  # CCACHE_DEPEND requires -MD.
-    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # Tests write headers immediately before compiling.
+    "CCACHE_DEPEND": "1",  # This setting of ccache requires the compiler option -MD.
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # accepts newly written headers
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # Equal file names let several checkouts share object files.
+    "SKBUILD_BUILD_DIR": "build/native",
 }
 
 
@@ -43,7 +37,6 @@ def part_of(needed: Needs) -> tuple[str, ...]:
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    """Return what a command prints. Raises AssertionError with the output of a command that fails."""
     around = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
@@ -51,18 +44,14 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compile each source to an object file in `folder` that has the source's stem.
-
-    command: compiler command without -c and -o, whose relative paths begin at `folder`. A source that does not compile
-    raises AssertionError with the compiler's messages.
-    """
+    """Compile each source to an object file in `folder` that has the source's stem."""
     return [_object([*map(str, command)], source, folder) for source in sources]
 
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # The option -MD lists the headers that were read, for ccache, because TFLM's headers take long to preprocess.
-    # GCC frees no memory below 600 MB, because TFLM's headers alone fill 400 MB.
+    # With -MD, ccache gets the list of headers from GCC and need not preprocess TFLM's large headers.
+    # GCC collects no garbage below 600 MB of memory, because TFLM's headers alone take 400 MB.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

@@ -26,29 +26,25 @@ AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
 WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
 WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
-"""Trained models of the repository, each of which runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""Whether tests run as if the folder ../shared did not exist."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Folder with public models and layer lists that are not in the repository, for the fixture `outside`."""
+"""Folder with public models that are not in the repository."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
-"""Public models for tests with the argument `real_model`."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
-"""Start of the reason for skipping a test if a file is missing."""
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. A global variable does not work, because pytest and
-the test modules import two copies of conftest.py.
+"""Environment variable that is set when slow tests are left out. pytest and the test modules import separate copies of
+conftest.py, so they cannot share a global variable.
 """
 QUICKLY = 0.05
-"""Search effort for tests in which any plan will do."""
+"""Search effort for tests that need no good plan."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
-# Child processes load compiled files instead of compiling the package again.
+# With bytecode files on disk, child processes start faster.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# CI always draws the same random examples, and other machines draw new examples.
-# No example has a time limit, because machines differ in speed.
+# In CI, random tests draw the same examples in each run.
+# Random tests have no time limit, because machines differ in speed.
 ANY_SPEED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("any", **ANY_SPEED)
 settings.register_profile("fixed", derandomize=True, **ANY_SPEED)
@@ -60,7 +56,6 @@ compiling.install()
 
 @functools.cache
 def outside_models() -> list[Path]:
-    """Return the public models that are present, as parameters. A test of one model uses the fixture `outside`."""
     return sorted(OUTSIDE.resolve().glob("*.tflite"))
 
 
@@ -73,9 +68,6 @@ def _outside(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def outside() -> Callable[[str], Path]:
-    """Return a function that finds a file or folder outside the repository by name, and skips the test if it is
-    missing. Tests with this fixture have the marker `outside`.
-    """
     return _outside
 
 
@@ -90,29 +82,26 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Return the number of random cases: `count`, or a quarter of it when slow tests are left out."""
+    """Return the number of random cases to run, which is `count`, or a quarter of `count` if only quick tests run."""
     return max(2, count // 4) if os.environ.get(QUICK) else count
 
 
 def seeds(count: int, *, first: int = 0) -> Iterator[int]:
-    """Yield the seeds of examples(count) random cases.
-
-    Each seed is printed before its use, so that the output of a failed test ends with the seed.
-    """
+    """Print and yield a seed for each random case, so that the output of a failed test ends with its seed."""
     for seed in range(first, first + examples(count)):
         print(f"seed {seed}")
         yield seed
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return the parameters of a test. All parameters after the first `quick` ones are marked as slow."""
+    """Mark all test parameters after the first `quick` ones as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests for several models. A test with the argument `own_model` runs once for each trained model of the
-    repository. A test with the argument `real_model` also runs, slowly, for some public models.
+    """Run a test with the argument `own_model` once for each trained model of the repository. A test with the argument
+    `real_model` runs for some public models, too.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]
@@ -136,7 +125,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Make garbage collection rare, because modules and tests live until the process ends."""
+    """Let Python's garbage collector run rarely, because modules and tests live until the process ends."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
@@ -154,8 +143,7 @@ def example() -> bytes:
     return EXAMPLE.read_bytes()
 
 
-def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure, unless the test needs a hidden file or is expected to fail."""
+def _turn_skip_into_failure(report: pytest.TestReport | pytest.CollectReport) -> None:
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if HIDDEN and OUTSIDE_MISSING in reason:
@@ -167,12 +155,12 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    _refuse_skip(report)
+    _turn_skip_into_failure(report)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    _refuse_skip(report)
+    _turn_skip_into_failure(report)
     return report

@@ -1,7 +1,6 @@
 """Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
 
-The executor reports all iterations. The rows and columns of an iteration follow from the program's records. The traffic
-that lower/traffic.py predicts from the plan must equal this count.
+Tests compare the count with the traffic that lower/traffic.py predicts from the plan.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +21,6 @@ from tflm_memopt.runtime.regions import regions
 
 
 def counted(model: Model) -> BytesMoved:
-    """Return the traffic of all programs of a model in one inference. All input values are zero."""
     total = BytesMoved()
     for region in regions(model):
         sizes = [model.graph.tensors[t].nbytes for t in region.inputs]
@@ -34,7 +32,6 @@ def counted(model: Model) -> BytesMoved:
 
 
 def assert_equal_outputs(before: Model, after: Model) -> None:
-    """Compare two int8 models on random inputs: in separate buffers, and in an arena between guard bytes."""
     rng = np.random.default_rng(1)
     inputs = [rng.integers(-128, 128, (3, *before.graph.tensors[t].shape), np.int8) for t in before.graph.inputs]
     expected, got = (host_model.run_model(m.graph, inputs, 3) for m in (before, after))
@@ -74,9 +71,9 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # An operand of one row has only row 0.
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
-    if op.sums:  # The last pass, after all channel groups, reads sums and no rows.
+    if op.sums:
         bottom = np.where(np.asarray(executed.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:
@@ -107,7 +104,7 @@ def _written(op: ProgramOp, tensor: ProgramTensor, executed: OpIteration, *, til
 
 def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIteration) -> int:
     count = len(np.asarray(executed.row))
-    if traits(op.kind).constants is Constants.ROWS:  # Each iteration copies a row of a constant table.
+    if traits(op.kind).constants is Constants.ROWS:
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
     copied = op.copied.bytes if op.copied else 0

@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharder):
-    """Splits layers into parts, but keeps all parts on device 0 and sends nothing between devices."""
+    """Splits layers into parts, all of which stay on device 0."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -26,7 +26,7 @@ class _Alone(_Sharder):
 
 
 def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
-    """Split layers by partial sums where possible. Other layers stay whole or are split by channels."""
+    """Return for each layer a split by partial sums or, if that is impossible, by channels or none."""
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
     return {op.index: next(one for one in order if one in possible_shardings(graph, op)) for op in graph.ops}
 

@@ -1,4 +1,4 @@
-"""Random calls of the package's own kernels, and small kernels that break a rule."""
+"""Draws random calls of kernels in the kernel language, and builds small kernels that break a rule of the language."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. The script benchmarks/costs.py
-fits costs to these networks. Tests of estimates use the networks of tests/unseen.py instead.
+"""Builds networks of the kinds that run on microcontrollers, with random weights. The script benchmarks/costs.py fits
+costs to these networks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,6 @@ S2 = (2, 2)
 
 
 def relu(net: Net, y: int) -> int:
-    """Give the last operator's output the range of a trained model's ReLU."""
     net.graph.tensors[y].quantization.zeroPoint = np.array([-128], np.int64)
     return y
 
@@ -39,7 +38,6 @@ def separable(net: Net, x: int, channels: int, stride: Pair | int = 1, kernel: P
 
 
 def inverted(net: Net, x: int, channels: int, *, expand: int = 6, kernel: int = 3, stride: int = 1) -> int:
-    """Add an inverted bottleneck of MobileNetV2, with a shortcut where the shapes allow one."""
     y = conv(net, x, expand * net.shape(x)[3], 1) if expand > 1 else x
     y = net.conv2d(depthwise(net, y, kernel, stride), channels)
     return net.add(x, y) if net.shape(x) == net.shape(y) else y
@@ -78,7 +76,7 @@ def ds_cnn_large(net: Net) -> bytes:
 
 
 def narrow_resnet(net: Net) -> bytes:
-    """Add Res8 for keywords, whose layers all have the same width."""
+    """Add Res8 for keywords, all layers of which have the same number of channels."""
     y = net.pool(conv(net, net.input((1, 40, 20, 1)), 19), kernel=(4, 3), stride=(4, 3))
     for _ in range(3):
         y = net.add(y, net.conv2d(conv(net, y, 19), 19, kernel=(3, 3)), activation="RELU")
@@ -157,7 +155,6 @@ def searched(net: Net) -> bytes:
 
 
 def efficient(net: Net) -> bytes:
-    """Add inverted bottlenecks with squeeze and excite."""
     y = conv(net, net.input((1, 40, 40, 3)), 16, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (32, 2)):
         wide = depthwise(net, conv(net, y, 4 * net.shape(y)[3], 1), 3, stride)
@@ -229,7 +226,7 @@ def densenet(net: Net) -> bytes:
 
 
 def shuffled(net: Net) -> bytes:
-    """Add ShuffleNet's units without the shuffle: one half of the channels bypasses the layers."""
+    """Add layers like ShuffleNet's without the shuffle, in which half of the channels bypass the convolutions."""
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
         first, second = split(net, y, 3, 2)
@@ -255,7 +252,6 @@ def super_resolution(net: Net) -> bytes:
 
 
 def upscaler(net: Net) -> bytes:
-    """Add FSRCNN: narrow layers, then a transposed convolution."""
     y = conv(net, conv(net, net.input((1, 16, 16, 1)), 20, 5), 6, 1)
     y = conv(net, conv(net, conv(net, y, 6), 6), 20, 1)
     return net.model(transpose_conv(net, y, 1, kernel=(5, 5), stride=S2))
@@ -298,7 +294,7 @@ def ecg(net: Net) -> bytes:
 
 
 def gesture(net: Net) -> bytes:
-    """Add a magic wand network, with three axes as columns."""
+    """Add a gesture network for an accelerometer, whose three axes are the columns."""
     y = net.pool(conv(net, net.input((1, 128, 3, 1)), 8, (4, 3)), kernel=(3, 3), stride=(3, 3), kind="MAX_POOL_2D")
     y = net.pool(conv(net, y, 16, (4, 1)), kernel=(3, 1), stride=(3, 1), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 16, activation="RELU")), 4)
@@ -365,4 +361,3 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""For each network's name: a function that adds the network's operators to a new Net."""

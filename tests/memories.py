@@ -21,7 +21,7 @@ def svdf(
     out: Affine = (0.1, -5),
     dtype: str = "INT8",
 ) -> int:
-    """Add an SVDF with random weights. dtype: type of the state and of the time weights."""
+    """dtype: type of the state and of the time weights."""
     inputs, filters = net.shape(x)[-1], units * rank
     features = net.tensor((filters, inputs), affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, inputs)))
     time = net.tensor((filters, memory), dtype, affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, memory)))
@@ -43,7 +43,7 @@ def lstm(
     clip: float = 0.0,
     time_major: bool = False,
 ) -> int:
-    """Add a UNIDIRECTIONAL_SEQUENCE_LSTM with random weights, in the form that Keras' models have."""
+    """Add a UNIDIRECTIONAL_SEQUENCE_LSTM with the operands that converted Keras models have."""
     inputs = net.shape(x)[-1]
 
     def matrix(columns: int) -> int:

@@ -5,9 +5,9 @@
     y = net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2), activation="RELU")
     data = net.model(net.softmax(net.fully_connected(y, 10)))
 
-Every method adds one operator with random weights and returns the index of its output tensor. Output scales spread the
-values over int8, unless `out` gives the scale and zero point. The methods tensor() and op() add any tensor and any
-operator, even if the model is then invalid.
+A method such as conv2d() adds an operator with random weights and returns the index of the output tensor. By default,
+output scales are chosen so that outputs use the whole range of int8. The methods tensor() and op() can also build
+invalid models.
 """
 
 import math
@@ -29,10 +29,8 @@ NAMES = {value: name for name, value in vars(schema.TensorType).items() if isins
 
 
 class Net:
-    """Builds a .tflite model from a tree of schema objects."""
-
     def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
-        """Create an empty subgraph. activations: "INT16" makes inputs, convolutions and dense layers int16."""
+        """activations: "INT16" makes inputs, convolutions and dense layers int16."""
         self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -69,7 +67,7 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator with an options object of the schema. Return the first output, or -1 if there is none."""
+        """Add an operator. Return the index of its first output tensor, or -1 if the operator has none."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
@@ -104,7 +102,6 @@ class Net:
         return NAMES[self.graph.tensors[tensor].type]
 
     def affine(self, tensor: int) -> Affine:
-        """Return scale and zero point of a tensor, or (1, 0) if the tensor has none."""
         q = self.graph.tensors[tensor].quantization
         return (1.0, 0) if q is None or not len(q.scale) else (float(q.scale[0]), int(q.zeroPoint[0]))
 
@@ -171,7 +168,6 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """Add FULLY_CONNECTED of a tensor of any shape. The number of elements is a multiple of `batches`."""
         depth = math.prod(self.shape(x)) // batches
         filter_, product = self._filter(x, (units, depth), 0, per_channel)
         y = self._sum_output((batches, units), product, depth, out)
@@ -225,10 +221,7 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """Add BATCH_MATMUL. The scale of the output is at least the scale of the product.
-
-        adjoint: whether to transpose the right matrix. adj_x: whether to transpose the left matrix.
-        """
+        """adjoint: whether to transpose the right matrix. adj_x: whether to transpose the left matrix."""
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # A larger scale keeps TFLM from rescaling by 2^31.
         wide = self.dtype(a) == "INT16"
@@ -254,7 +247,7 @@ class Net:
         return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)], options)
 
     def normalized(self, x: int) -> int:
-        """Add L2_NORMALIZATION, which stays builtin and therefore needs whole tensors."""
+        """Add L2_NORMALIZATION, which the converter leaves to TFLM."""
         y = self.tensor(self.shape(x), affine=(1 / 128, 0))
         return self.op("L2_NORMALIZATION", [x], [y], schema.L2NormOptionsT())
 
@@ -283,7 +276,6 @@ class Net:
         return self.op("TRANSPOSE", [x, permutation], [y], schema.TransposeOptionsT())
 
     def _filter(self, x: int, shape: Sequence[int], axis: int, per_channel: bool) -> tuple[int, NDArray[np.float32]]:
-        """Return a filter of random values, and the scales of its products with the input."""
         count = shape[axis] if per_channel else 1
         scales = self.rng.uniform(0.002, 0.02, count).astype(np.float32)
         data = self.rng.integers(-127, 128, shape)
@@ -298,7 +290,7 @@ class Net:
         return [self.tensor((channels,), dtype, None, data=data, scales=product.tolist())]
 
     def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
-        """Add a tensor whose scale fits the usual sum of `taps` products of uniform int8 values."""
+        """Add a tensor whose scale fits the standard deviation of a sum of `taps` products of uniform int8 values."""
         spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
         if self.activations == "INT16":
             return self.tensor(shape, "INT16", (out[0] if out else spread / 50, 0))
@@ -316,7 +308,7 @@ def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -
 
 
 def as_data(value: Any) -> Any:
-    """Convert a schema object tree to plain data, which is equal for equal trees.
+    """Convert a tree of schema objects to dictionaries and lists, which can be compared.
 
     >>> as_data([schema.MetadataT(name="a", buffer=1)])
     [{'name': 'a', 'buffer': 1}]

@@ -1,4 +1,4 @@
-"""Functions that add operators which move, resize, reduce or transpose-convolve, and return output tensors."""
+"""Each function adds an operator that moves, resizes or reduces tensors, and returns the output tensor's index."""
 
 import math
 from collections.abc import Sequence
@@ -35,9 +35,8 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
-    """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
-
-    form: 0 joins the dimensions by PACK, and 1 by CONCATENATION. 2 multiplies the last dimension by the batch size.
+    """Add operators that compute the operand `shape` of a RESHAPE, as converters do for an unknown batch size. form: 0
+    uses PACK, 1 uses CONCATENATION, and 2 uses PACK and multiplies the last dimension by the batch size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -55,7 +54,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add RESHAPE to a shape given by an operand. The output tensor has the shape `shape` in the file."""
+    """target: tensor with the shape at run time. shape: shape of the output tensor in the file."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -102,9 +101,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the begin mask or of the end mask. Each axis in
-    `shrink` is removed, and only its first selected index stays.
-    """
+    """Add a STRIDED_SLICE that selects the same elements as Python slices. shrink: axes that the output lacks."""
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]
@@ -158,7 +155,7 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """Add UpSampling2D as Keras 3 writes it: RESHAPE and TILE repeat rows, then columns."""
+    """Add the operators of Keras 3 for UpSampling2D: RESHAPE and TILE repeat first rows, then columns."""
     (n, h, w, c), (down, right) = net.shape(x), size
     y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
     y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))
@@ -197,7 +194,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """Add TRANSPOSE_CONV. The output has `extra` rows and columns more than the smallest possible output."""
+    """extra: number of rows and columns by which the output exceeds the smallest possible output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

@@ -1,5 +1,3 @@
-"""Plans models and converts the plans to programs, without the command line."""
-
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph
@@ -11,7 +9,6 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 
 
 def make_plan(graph: Graph, options: ConversionOptions) -> Planned | None:
-    """Return the checked plan of a model, or None if all operators stay builtin."""
     rows = pipeline.row_graph(pipeline.annotate(graph), options)
     return None if rows is None else pipeline.checked(rows, planner.plan(rows, options))
 

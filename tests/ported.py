@@ -1,4 +1,4 @@
-"""Builds models whose inputs and outputs are unused, or in another order than operators use them."""
+"""Builds models with unused inputs and with repeated, constant or unordered outputs."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,14 +19,12 @@ def reversed_outputs() -> bytes:
 
 
 def unread(side: int) -> bytes:
-    """Return a model whose first input, an image of `side` x `side` pixels, is not read."""
     net = Net(3)
     net.input((1, side, side, 4))
     return net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4))
 
 
 def repeated() -> bytes:
-    """Return a model with five outputs: two are the same tensor, one is an input, and one is a constant."""
     net = Net(5)
     x = net.input((1, 9, 9, 2))
     constant = net.tensor((2, 3), "FLOAT32", None, data=[[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]])

@@ -1,6 +1,4 @@
-"""Builds a network like MoveNet, which finds 17 key points of a person from the maps of four heads. The last operators
-use float32 values and int32 indices where TFLM has kernels for these types.
-"""
+"""Builds a network like MoveNet, which finds 17 key points of a person."""
 
 import moving
 import numpy as np
@@ -22,7 +20,6 @@ def cast(net: Net, x: int, dtype: str) -> int:
 
 
 def two(net: Net, kind: str, a: int, b: int, dtype: str = "") -> int:
-    """Add an operator of two operands without scales. dtype: type of the output, by default that of the operands."""
     fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT, "DIV": schema.DivOptionsT}
     y = net.tensor(np.broadcast_shapes(net.shape(a), net.shape(b)), dtype or net.dtype(a), None)
     return net.op(kind, [a, b], [y], fused[kind]() if kind in fused else None)
@@ -56,7 +53,6 @@ def pose_network(size: int = 192, channels: int = 24, depth: int = 2) -> bytes:
 
 
 def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
-    """Return a float32 network whose last operators do not occur in the pose network."""
     net = Net(3)
     x = net.input(shape, None, dtype="FLOAT32")
     y = net.tensor(shape)
@@ -79,7 +75,6 @@ def int4_network() -> bytes:
 
 
 def decoded(net: Net, centre: int, regressed: int, heat: int, offsets: int) -> int:
-    """Return the row, column and score of each key point, [1, 1, 17, 3]."""
     _, h, w, _ = net.shape(heat)
     y, x = (v.astype(np.float32)[..., np.newaxis] for v in np.mgrid[:h, :w])
     weights = 1 / (np.hypot(y - h / 2, x - w / 2) + 1)
@@ -104,7 +99,6 @@ def decoded(net: Net, centre: int, regressed: int, heat: int, offsets: int) -> i
 
 
 def index(net: Net, at: int, width: int, count: int) -> int:
-    """Return batch, row and column of flat positions as int32, [count, 3]."""
     real = net.reshape(cast(net, at, "FLOAT32"), (count, 1))
     row = two(net, "FLOOR_DIV", real, floats(net, [width]))
     column = two(net, "FLOOR_MOD", real, floats(net, [width]))

@@ -1,4 +1,4 @@
-"""Builds and runs emitted projects unchanged on this machine, with stubs for the platform."""
+"""Builds and runs emitted projects on a PC, with stubs for the boards' functions."""
 
 import atexit
 import functools
@@ -82,14 +82,12 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The arena is larger than on a board, because a PC has wider pointers.
         larger = re.sub(rb"(?<=arena_size = )\d+", str(arena).encode(), data)
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
 @functools.cache
 def repository_library(tflm: Any) -> list[Path]:
-    """Compile the library and its adapter for one TFLM. All tests use the same compiler flags, to share objects."""
     folder = Path(tempfile.mkdtemp(prefix="library"))
     atexit.register(shutil.rmtree, folder)
     cpp = ["g++", "-std=c++11", *STRICT, "-Wpedantic", *INCLUDE, *tflm.flags]
@@ -108,7 +106,6 @@ def compile_library(source: Path, tflm: Any) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """Return what a project prints in the first loops, with the Arduino library and one release of TFLM."""
     unpack(files, folder, arena)
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]

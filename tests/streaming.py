@@ -1,4 +1,4 @@
-"""Builds streaming models, whose resource variables keep rows between inferences, in the form that converters write."""
+"""Builds streaming models as converters write them: resource variables keep rows between inferences."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """Adds resource variables to a network. If a variable has a first value, CALL_ONCE assigns the value."""
+    """Adds resource variables to a network. CALL_ONCE assigns the first value of a variable."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net
@@ -27,7 +27,6 @@ class Streaming:
         return self.net.op("VAR_HANDLE", [], [handle], options, subgraph=subgraph)
 
     def _moved(self, tensor: int, subgraph: int) -> int:
-        """Move the tensor that was added last to another subgraph."""
         if subgraph == 0:
             return tensor
         tensors = self.net.tree.subgraphs[subgraph].tensors
@@ -45,17 +44,15 @@ class Streaming:
         self.net.op("ASSIGN_VARIABLE", [self.handles[name], value], [])
 
     def fill(self, name: str, values: NDArray[np.int8], affine: Affine) -> None:
-        """Assign a first value in the subgraph of CALL_ONCE."""
         tensor = self._moved(self.net.tensor(values.shape, self.net.activations, affine, data=values), 1)
         self.net.op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], subgraph=1)
 
     def read_elsewhere(self, name: str, shape: Sequence[int], affine: Affine) -> None:
-        """Add READ_VARIABLE in the subgraph of CALL_ONCE."""
         value = self._moved(self.net.tensor(shape, "INT8", affine), 1)
         self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """Concatenate the last `old` rows with the rows of x. first: value of the old rows, which CALL_ONCE assigns."""
+        """first: initial value of the old rows, which CALL_ONCE assigns."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine, self.net.dtype(x))
@@ -91,7 +88,6 @@ class Streaming:
 
 
 def mixed(seed: int = 1, *, first: int | None = 0, activations: str = "INT8") -> bytes:
-    """Return a convolution of stride 2 over two new rows, then layers with two windows for halves of the channels."""
     net = Net(seed, activations=activations)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
@@ -128,7 +124,7 @@ def wide(seed: int = 7) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with three states. The model replaces one state, updates one state, and uses one to delay rows."""
+    """Return a model with three variables: one is replaced, one is updated, and one delays rows."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))
@@ -141,7 +137,7 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def joined(seed: int = 4) -> bytes:
-    """Return a model whose concatenated rows are assembled in the arena, because no window reads the rows."""
+    """Return a model whose concatenated rows no window reads."""
     net = Net(seed)
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)
@@ -150,7 +146,6 @@ def joined(seed: int = 4) -> bytes:
 
 
 def chunks(seed: int = 5) -> bytes:
-    """Return a model with more new rows than kept rows, whose layers make several output rows."""
     net = Net(seed)
     streaming = Streaming(net)
     y = net.input((1, 8, 3, 4), (0.05, 1))
@@ -161,7 +156,6 @@ def chunks(seed: int = 5) -> bytes:
 
 
 def partly(seed: int = 6) -> bytes:
-    """Return a model with two variables: one is read by a builtin operator, and the other becomes a state."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -190,7 +184,7 @@ def read_late(seed: int = 8) -> bytes:
 
 
 def passed_on(seed: int = 9) -> bytes:
-    """Return a model that delays rows by two inferences: one variable's old value is assigned to another variable."""
+    """Return a model that delays rows by two inferences, by copying one variable to another variable."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -201,12 +195,11 @@ def passed_on(seed: int = 9) -> bytes:
 
 
 def filled(seed: int = 10) -> bytes:
-    """Return a model with a variable whose first value differs from its value after a reset."""
     return mixed(seed, first=5)
 
 
 def assigned_nowhere(seed: int = 11) -> bytes:
-    """Return a model with a variable that is only read, so that TFLM allocates no bytes for it."""
+    """Return a model with a variable that no operator assigns, for which TFLM allocates no bytes."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -223,7 +216,6 @@ def reshaped(seed: int = 12) -> bytes:
 
 
 def shared(seed: int = 13) -> bytes:
-    """Return a model with a variable that CALL_ONCE's subgraph also reads."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 2, 1, 4), (0.05, 3))

@@ -1,4 +1,4 @@
-"""Builds models of one operator with operands of any types, and finds out whether TFLM runs a model."""
+"""Builds models of one operator with operands of any type, and finds out whether TFLM runs them."""
 
 import faulthandler
 import os
@@ -20,19 +20,16 @@ FIXED = {
     **{(kind, "INT16", "INT16"): (1 / 32768, 0) for kind in ("LOGISTIC", "SOFTMAX", "TANH")},
     ("SOFTMAX", "INT8", "INT16"): (1 / 65536, -32768),
 }
-"""Scale and zero point that TFLM requires of outputs, by operator, input type and output type."""
 
 
 class Base(NamedTuple):
-    """An operator in a model that TFLM runs."""
-
     model: Any
     graph: Graph
     op: Op
 
     @property
     def inputs(self) -> list[str]:
-        """Return the types of the inputs. An absent input has the type ""."""
+        """An absent input has the type ""."""
         return [self.graph.tensors[t].dtype if t >= 0 else "" for t in self.op.inputs]
 
     @property
@@ -51,10 +48,7 @@ def bases() -> Mapping[str, list[Base]]:
 
 
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
-    """Rebuild an operator alone, with the types `inputs` and `outputs`. An absent input has the type "".
-
-    The constant operand `computed` becomes an input of the model.
-    """
+    """Build a model of only this operator. computed: constant operand that becomes an input of the model."""
     tree = schema.ModelT(version=3, operatorCodes=[], buffers=[schema.BufferT()], description="one operator")
     graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
     tree.subgraphs = [graph]
@@ -68,9 +62,7 @@ def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, comput
     wanted = [ids[t] if dtype and t >= 0 else -1 for t, dtype in zip(base.op.inputs, inputs, strict=True)]
     while wanted and wanted[-1] < 0 <= base.op.inputs[len(wanted) - 1]:
         wanted.pop()
-    if (
-        base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]
-    ):  # A bias must have the product of both scales.
+    if base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]:
         graph.tensors[ids[base.op.inputs[3]]].quantization.scale = np.array([AFFINE["INT8"][0] ** 2], np.float32)
     graph.operators = [
         schema.OperatorT(
@@ -96,7 +88,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
     affine = ([affine[0]], [affine[1]]) if affine else ((), ())
     if same:
         affine = source.quantization.scale, source.quantization.zero_point
-    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # The third operand is a bias.
+    if dtype in ("INT32", "INT64") and source.quantization and source.constant:
         affine = (source.quantization.scale, source.quantization.zero_point)
     buffer = 0
     if source.data is not None:
@@ -114,7 +106,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
 
 
 def runs(data: bytes) -> bool:
-    """Return whether TFLM runs the model. A separate process runs the model, because some kernels abort."""
+    """A separate process runs the model, because some kernels of TFLM abort."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()
@@ -122,7 +114,7 @@ def runs(data: bytes) -> bool:
             interpreter = oracle.interpreter(data, 1 << 18)
             graph = read(data).graph
             for k, tensor in enumerate(graph.tensors[t] for t in graph.inputs):
-                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM refuses to divide by zero.
+                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):
                     interpreter.set_input(np.ones(tensor.shape, tensor.dtype.lower()), k)
             os._exit(int(interpreter.invoke() != 0))
         except BaseException:

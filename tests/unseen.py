@@ -1,7 +1,5 @@
-"""Networks like those on microcontrollers, to which no costs were fitted.
-
-Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
-tests/cores/test_estimates.py). Neither fitted costs nor the formulas of work may be tuned to the networks.
+"""Builds networks of the kinds that run on microcontrollers. The error of instruction estimates is measured with these
+networks, so no estimate may be fitted to them.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,16 +12,15 @@ from moving import concatenation, depth_to_space, resize, split, strided_slice, 
 from streaming import Streaming
 
 SIGMOID = (1 / 256, -128)
-"""Scale and zero point of LOGISTIC's output."""
 
 
 def speech_multiplier(net: Net) -> bytes:
-    """Add a network like micro_speech, with a depthwise layer that makes several channels of one."""
+    """Add a network like TFLM's micro_speech, with a depthwise layer that computes several channels from one."""
     return classifier(net, depthwise(net, net.input((1, 61, 32, 1)), (12, 6), (3, 2), multiplier=6), 5)
 
 
 def speech_conv(net: Net) -> bytes:
-    """Add a network like tiny_conv, with one wide window and a dense layer."""
+    """Add a network like TensorFlow's tiny_conv, with one wide window and a dense layer."""
     return classifier(net, conv(net, net.input((1, 40, 32, 1)), 10, (7, 9), S2), 8)
 
 
@@ -72,7 +69,7 @@ def keyword_lstm(net: Net) -> bytes:
 
 
 def spectrogram_mobilenet(net: Net) -> bytes:
-    """Add YAMNet's layers on a smaller spectrogram."""
+    """Add YAMNet's layers for a smaller spectrogram."""
     y = conv(net, net.input((1, 48, 32, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (48, 2), (48, 1), (96, 2)):
         y = separable(net, y, channels, stride)
@@ -114,7 +111,7 @@ def streaming_bands(net: Net) -> bytes:
 
 
 def person(net: Net) -> bytes:
-    """Add MobileNetV1 with a quarter of the channels, for gray images."""
+    """Add MobileNetV1 with a quarter of the channels, for grey images."""
     y = conv(net, net.input((1, 48, 48, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)):
         y = separable(net, y, channels, stride)
@@ -136,7 +133,7 @@ def large_windows(net: Net) -> bytes:
 
 
 def hard_swish(net: Net) -> bytes:
-    """Add units of MobileNetV3, with gates and HARD_SWISH."""
+    """Add layers of MobileNetV3, with gates and HARD_SWISH."""
     y = net.conv2d(net.input((1, 32, 32, 3)), 16, kernel=(3, 3), stride=S2)
     y = net.unary("HARD_SWISH", y, out=net.affine(y))
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
@@ -212,7 +209,7 @@ def segments(net: Net) -> bytes:
 
 
 def upscaled_by_three(net: Net) -> bytes:
-    """Add an ESPCN, whose last channels become pixels."""
+    """Add an ESPCN, which computes a larger image by DEPTH_TO_SPACE."""
     y = conv(net, conv(net, net.input((1, 20, 20, 1)), 16, 5), 16)
     return net.model(depth_to_space(net, net.conv2d(y, 9, kernel=(3, 3)), 3))
 
@@ -224,7 +221,6 @@ def repeated_pixels(net: Net) -> bytes:
 
 
 def centroids(net: Net) -> bytes:
-    """Add a FOMO detector: the first layers of MobileNetV2, and a class for each cell of a grid."""
     y = inverted(net, conv(net, net.input((1, 48, 48, 1)), 16, 3, 2), 8, expand=1)
     for channels, stride in ((8, 2), (8, 1), (16, 2)):
         y = inverted(net, y, channels, stride=stride)
@@ -316,7 +312,6 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         rows_lstm, two_heads, machine, sensors, interpolated,
     )
 }  # fmt: skip
-"""For each network's name: a function that adds the network's operators to a new Net."""
 
 
 def network(name: str) -> bytes:

@@ -1,6 +1,6 @@
-/* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. The lx106 has no instructions for
- * multiplication and division. Real lx106 chips have float32 functions in ROM. These functions are slow. A program that calls these functions has
- * correct outputs, but executes too many instructions. */
+/* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. The lx106 has no
+ * instructions for multiplication and division. A program that calls these functions has correct outputs, but runs more
+ * instructions than a real chip. */
 #include <stdint.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* A finite float32 number, which is value times 2^exponent. No kernel computes with infinities or NaN. */
+/* A finite float32 number equals `value` times 2^`exponent`. No kernel computes with infinities or NaN. */
 typedef struct {
   int64_t value;
   int exponent;
@@ -107,7 +107,6 @@ float __mulsf3(float a, float b) {
   return packed((number){__muldi3(x.value, y.value), x.exponent + y.exponent});
 }
 
-/* The two operands are zero, or differ by a factor below 2^32. */
 float __subsf3(float a, float b) {
   number x = unpacked(a), y = unpacked(b);
   if (x.value == 0) return packed((number){-y.value, y.exponent});

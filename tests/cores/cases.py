@@ -19,15 +19,15 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS = 10
 TOO_LARGE = -1000
-"""Status of a case that does not fit into the machine's RAM."""
+"""Status that the runner prints for a program that needs more RAM than the machine has."""
 
 
 class RunAs(IntEnum):
-    """Which cores run a case. The values equal those of the macros RUN_* in runner.c."""
+    """The values equal those of the macros RUN_* in runner.c."""
 
     ALL = 0
     FIRST = 1
-    """Core 0 computes only its own part of the outputs, and waits for nothing. No output is checked."""
+    """Core 0 runs alone and computes only its part of the outputs, so the outputs are not checked."""
     SECOND = 2
     BOTH = 3
 
@@ -47,15 +47,11 @@ class Outcome:
     status: int
     instructions: int
     stack: int
-    """Maximum number of bytes on the stack."""
     wrong: int
-    """Number of output bytes that are not as expected."""
     canaries: bool
-    """Whether the guard bytes before and after the arena are unchanged."""
     operators: tuple[int, ...] = ()
-    """Instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Number of clock readings for each operator. The clock is read once for consecutive iterations of an operator."""
+    """For each operator, how often the runner read the clock. Consecutive iterations of an operator share a reading."""
 
     @property
     def right(self) -> bool:
@@ -70,32 +66,30 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # The index 0 is valid in every table.
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # Any table has an entry 0.
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """Run all cases. Restart the machine whenever the next case does not fit into its memory."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
-        for data in _blobs(core, cases):
+        for data in _blobs_that_fit(core, cases):
             path.write_bytes(data)
             outcomes += outcomes_of(emulate(core, runner(core), path))
     return outcomes
 
 
-def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group fits into the core's memory. A case that does not fit is alone in its group."""
+def _blobs_that_fit(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data
     else:
         half = len(cases) // 2
-        yield from _blobs(core, cases[:half])
-        yield from _blobs(core, cases[half:])
+        yield from _blobs_that_fit(core, cases[:half])
+        yield from _blobs_that_fit(core, cases[half:])
 
 
 def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:

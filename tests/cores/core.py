@@ -27,14 +27,12 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x28000
-"""ROM bytes for the runner. The test cases follow in ROM."""
+"""Bytes of ROM that are reserved for the runner's code."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
-"""Mask with a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
-"""Address and size of the cases in the flash of a micro:bit."""
+"""Address and size of the flash of a micro:bit that holds the test cases."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
-"""Timeout of a simulation in seconds."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +44,22 @@ class Core:
     ram: int
     ram_bytes: int
     blob: int
-    """Address at which QEMU loads the cases."""
+    """Address at which QEMU loads the file with the test cases."""
     blob_bytes: int
     shift: int
-    """Argument of QEMU's -icount. An instruction takes 2^shift ns, so that a clock tick is about one instruction."""
+    """Value for QEMU's option -icount, with which an instruction takes 2^shift nanoseconds."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
     most_stack: int = boards.stack("rv32")
-    """Maximum bytes of stack in one inference."""
     options: tuple[str, ...] = ()
-    """Additional options of QEMU."""
     target: str = "generic"
-    """Target for which models are converted."""
     known_as: str = ""
-    """Name of the core in the tables of costs, or "" if no table lists the core."""
+    """Name of the core in `costs.json`, or "" if the file lacks the core."""
     spike: int = 0
-    """Bits of a vector register in the simulator Spike, or 0 if QEMU emulates the core."""
+    """Bits of a vector register if the simulator Spike runs the core, or 0 if QEMU runs the core."""
     pair: bool = False
-    """Whether the machine has a second core of this kind that shares the memory."""
+    """Whether the machine has two cores with shared memory."""
 
     @property
     def short(self) -> str:
@@ -89,16 +84,13 @@ _START = {
     "riscv64-unknown-elf-": ("start_rv32.c",),
     "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
 }
-"""Start-up sources of a bare-metal program, by the compiler's prefix."""
 _START_PAIR = ("start_arm.c", "start_second.c")
 
 
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """Return an Arm core. at: ROM address, RAM address and RAM bytes. blob: address and size of the cases, unless they
-    follow the runner in 4 MB of ROM.
-    """
+    """at: ROM address, RAM address and RAM bytes. blob: address and size of the memory for test cases."""
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
@@ -121,16 +113,15 @@ _LX106 = ("-mlongcalls", "-mtext-section-literals")
 
 
 def vectors(vlen: int) -> tuple[str, ...]:
-    """Return QEMU's options for an RV32 with vectors of `vlen` bits."""
     return (*_NO_BIOS, "-cpu", f"rv32,v=true,vext_spec=v1.0,vlen={vlen}")
 
 
 def in_spike(core: Core, vlen: int) -> Core:
-    """Return the same core in the Spike simulator, with only Zve32x and vectors of `vlen` bits."""
+    """Return a copy of the core that the simulator Spike runs, with vector registers of `vlen` bits."""
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
-# "m0-large" runs code for the M0 on a machine with more memory than QEMU's only machine with an M0.
+# "m0-large" runs Cortex-M0 code on a machine with a Cortex-M3, because QEMU's only Cortex-M0 has 16 KB of RAM.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
@@ -149,13 +140,13 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Cores on which benchmarks run whole models. If two machines have the same core, the larger machine is used."""
+"""Cores on which benchmarks run whole models, each on its machine with the most memory."""
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return the core with a library that hides all optional parts that a program does not list."""
+    """Return a copy of the core whose C library hides all optional parts that a program does not list."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
-    blob = core.rom + 2 * IMAGE_BYTES  # a library that looks up its parts during a run is larger
+    blob = core.rom + 2 * IMAGE_BYTES  # this build of the library is larger
     return replace(core, flags=(*core.flags, *flags), blob=blob, blob_bytes=core.blob_bytes - IMAGE_BYTES)
 
 
@@ -163,18 +154,17 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 with shared memory. On Arm's machine, only the second core has floating point and DSP."""
+"""Two Cortex-M33 with shared memory. By default, QEMU gives floating point and DSP only to the second core."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Machines with flash and 16 KB of RAM. The programs contain a whole model."""
 
 
 def missing_tools(core: Core) -> str:
-    """Return why this machine cannot build programs for the core or run them, or "" if it can."""
+    """Return which tools for the core are not installed, or ""."""
     if core.spike and SPIKE["missing"]():
         return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
@@ -193,7 +183,6 @@ def sources(library: Path = LIBRARY) -> list[Path]:
 
 @functools.cache
 def runner(core: Core, tree: Path = ROOT) -> Path:
-    """Return the core's runner image, built again after a change of the sources. tree: checkout with sources."""
     here, library = tree / "tests/cores", tree / "custom_ops"
     mine = [here / "runner.c", *(here / name for name in core.start)]
     watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
@@ -206,7 +195,7 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
         if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions.
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # Some cores have the cases elsewhere.
+        apart = core.blob != core.rom + IMAGE_BYTES
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -221,9 +210,7 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link for a bare machine, without a C library's start-up code. Files of the library get only the
-    TMO_... macros, so that many programs share the object files.
-    """
+    """Compile and link a bare-metal program. Programs share object files of the C library."""
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {
         "core_rom": core.rom, "core_rom_bytes": rom_bytes, "core_ram": core.ram, "core_ram_bytes": core.ram_bytes,
@@ -234,7 +221,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # Other processes may build the image, too.
+    partial = image.with_suffix(f".{os.getpid()}")  # Another test process may write the image at the same time.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:
@@ -245,10 +232,6 @@ def build(
 
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
-    """Run the image and return its output. Raises RuntimeError if the machine reports an error.
-
-    options: QEMU's options.
-    """
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
@@ -260,7 +243,7 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Return Spike's command line without the image. Spike loads the file of cases as its kernel image."""
+    """Spike loads the file of test cases as if it were a Linux kernel."""
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

@@ -1,4 +1,4 @@
-"""Draws cases for emulated cores: random programs, and programs of converted random networks."""
+"""Draws random programs, and random networks for conversion, that run on emulated cores."""
 
 import functools
 import random
@@ -17,7 +17,7 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""Bytes of an arena that fits into the RAM of every machine."""
+"""Maximum arena bytes that fit into the RAM of every emulated machine."""
 DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise, drawn.two_rows)
 
 
@@ -31,7 +31,6 @@ def program_case(draw: Callable[[int, Family], drawn.Drawn], seed: int, family: 
 
 @functools.lru_cache(512)
 def converted_cases(seed: int, target: str) -> list[Case]:
-    """Return the programs of a random network, which the converter packs for a target. Every third network is int16."""
     recipe = replace(mobile(seed), inside="INT8" if seed % 3 else "INT16")
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
     converted = convert(build(recipe), ConversionOptions(seconds=0, target=target, tiles=tiles, reorder=False))

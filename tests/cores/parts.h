@@ -1,4 +1,4 @@
-/* Runners compile the library with -DTMO_PARTS=core_parts. The variable core_parts hides library parts that the program of a case does not list. */
+/* The variable core_parts has a bit for each optional part of the library that the current program may use. */
 #ifndef __ASSEMBLER__
 extern unsigned long long core_parts;
 #endif

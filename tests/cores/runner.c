@@ -1,6 +1,6 @@
-/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at the address CORE_BLOB. For each case, the runner prints
- * one line of figures, and if requested one line for each operator. The runner includes the source of the executor, because it calls the executor's
- * static function step(). */
+/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at the address CORE_BLOB. For
+ * each program, the runner prints one line of figures and, if requested, one line for each operator. The runner
+ * includes the executor's source file to call its static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,34 +24,34 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* number of words below the stack frame that are not painted, because called functions use them */
+#define STACK_SPARE 16u /* words below the stack frame that called functions may use while the stack is painted */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
 typedef struct {
-  uint32_t magic, n_cases, cases; /* offset of the array blob_case[n_cases] */
+  uint32_t magic, n_cases, cases;
 } blob_header;
 
 typedef struct {
   uint32_t program, program_bytes; /* offsets count from the start of the blob */
-  uint32_t arena_bytes, workspace; /* offset of the workspace in the arena */
-  uint32_t n_inputs, n_outputs, io; /* offset of the array blob_io[n_inputs + n_outputs] */
+  uint32_t arena_bytes, workspace;
+  uint32_t n_inputs, n_outputs, io;
   uint32_t by_operator;
-  uint32_t state; /* offset in the arena of the state, which outlives a run */
-  uint32_t core;  /* which cores run (RUN_*) */
+  uint32_t state; /* offset of the state in the arena */
+  uint32_t core;  /* one of the macros RUN_* */
 } blob_case;
 
 enum {
   RUN_ALL,    /* one core runs the whole program */
-  RUN_FIRST,  /* only core 0's part of each iteration runs, so the outputs may be wrong */
-  RUN_SECOND, /* only core 1's part of each iteration runs */
-  RUN_BOTH    /* both cores run their parts of each iteration */
+  RUN_FIRST,  /* core 0 runs alone and computes only its part of each iteration */
+  RUN_SECOND, /* core 1 runs alone and computes only its part of each iteration */
+  RUN_BOTH
 };
 
 typedef struct {
-  uint32_t arena; /* offset of the buffer in the arena */
+  uint32_t arena;
   uint32_t bytes;
-  uint32_t data;  /* offset of the input's values or of the expected output, or 0 if the blob has none */
+  uint32_t data;  /* offset of the values in the blob, or 0 if the blob has no values for the buffer */
 } blob_io;
 
 typedef struct {
@@ -77,7 +77,6 @@ static void write_number(const char *name, int64_t value) {
   core_write(end);
 }
 
-/* Returns how many ticks a loop with LOOPS iterations of two instructions takes. */
 static uint64_t calibrate(void) {
   core_clock_start();
 #if defined(__riscv) || defined(__xtensa__)
@@ -103,11 +102,10 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* One core simulates both cores, so no core waits for the other. */
+/* With these counters, a core that runs alone never waits for the other core. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* Runs a whole program, or only one core's part of it. The run never waits for the other core. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
@@ -132,7 +130,6 @@ __attribute__((noinline)) static measured run(uint32_t core, const void *program
 static uint64_t op_ticks[MAX_OPS];
 static uint32_t op_steps[MAX_OPS];
 
-/* Returns how many of the next iterations the executor may run in one call of a kernel. */
 static uint32_t alike(const tmo_run_state *state) {
   const uint8_t *const at = state->at;
   if (*at >= TMO_LOOP_NEAR) return 1;
@@ -142,7 +139,6 @@ static uint32_t alike(const tmo_run_state *state) {
   return is_loop ? state->left[state->depth - 1] : n;
 }
 
-/* Runs the next iterations that the executor may run in one call of a kernel. */
 static tmo_status step_alike(tmo_run_state *state) {
   if (state->iterations == 0) return step(state, 1);
   const tmo_status found = find_iteration(state);
@@ -174,7 +170,7 @@ static void run_by_operator(const void *program, void *const *io, void *workspac
 static uint8_t *align16(uint8_t *p) { return p + (-(uintptr_t)p & 15u); }
 
 static void fill_inputs(const blob_case *c, const blob_io *io, uint8_t *arena) {
-  for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u); /* the workspace needs no initialisation */
+  for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u);
   memset(arena + c->state, 0, tmo_header_of(blob + c->program)->state);
   for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(arena + io[i].arena, blob + io[i].data, io[i].bytes);
 }
@@ -198,11 +194,11 @@ static void run_case(const blob_case *c) {
   const void *program = blob + c->program;
   uint8_t *before = align16(core_free), *arena = align16(before + CANARY_BYTES), *behind = arena + c->arena_bytes;
   if (behind + CANARY_BYTES > core_ram_end) {
-    core_write("status -1000\n"); /* the case is too large for this machine */
+    core_write("status -1000\n");
     return;
   }
   const uint32_t n_io = c->n_inputs + c->n_outputs;
-  uint32_t bytes[TMO_MAX_IO + 1]; /* the state follows the inputs and outputs */
+  uint32_t bytes[TMO_MAX_IO + 1];
   void *buffers[TMO_MAX_IO + 1];
   for (uint32_t i = 0; i < n_io; ++i) {
     bytes[i] = io[i].bytes;
@@ -219,7 +215,7 @@ static void run_case(const blob_case *c) {
 #endif
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
-  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 1's part needs the data that core 0's part sets up */
+  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 1 needs data that core 0 prepares */
     run_as(RUN_FIRST, program, buffers, arena + c->workspace);
     fill_inputs(c, io, arena);
   }
@@ -230,7 +226,7 @@ static void run_case(const blob_case *c) {
   write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
-  if (c->by_operator && m.status >= TMO_OK) { /* a positive status means that a sliding window is not full yet */
+  if (c->by_operator && m.status >= TMO_OK) { /* a positive status is no error: a sliding window is not full yet */
     fill_inputs(c, io, arena);
     run_by_operator(program, buffers, arena + c->workspace);
   }

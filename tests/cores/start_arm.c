@@ -24,7 +24,7 @@ static int32_t semihost(int32_t operation, const void *parameter) {
 void core_write(const char *text) { semihost(0x04, text); }
 
 _Noreturn void core_exit(int code) {
-  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* the code ADP_Stopped_ApplicationExit of semihosting */
+  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* semihosting's code ADP_Stopped_ApplicationExit ends the program */
   semihost(0x20, group);
   for (;;) {
   }
@@ -39,7 +39,7 @@ static void tick(void) { ++wraps; }
 
 _Noreturn void core_start(void) {
 #if __ARM_ARCH >= 7
-  CPACR |= 0xFu << 20; /* these bits enable floating point and Helium */
+  CPACR |= 0xFu << 20; /* enables floating point and Helium */
   __asm__ volatile("dsb\n isb");
 #endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;
@@ -51,7 +51,7 @@ void core_clock_start(void) {
   wraps = 0;
   SYST_RVR = SYSTICK_MASK;
   SYST_CVR = 0;
-  SYST_CSR = 7; /* enables SysTick with its interrupt, on the clock of the core */
+  SYST_CSR = 7; /* starts SysTick at the core's clock, with its interrupt */
 }
 
 uint64_t core_clock_stop(void) {

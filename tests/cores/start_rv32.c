@@ -41,7 +41,7 @@ static int32_t semihost(int32_t operation, const void *parameter) {
 void core_write(const char *text) { semihost(0x04, text); }
 
 _Noreturn void core_exit(int code) {
-  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* the code ADP_Stopped_ApplicationExit of semihosting */
+  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* semihosting's code ADP_Stopped_ApplicationExit ends the program */
   semihost(0x20, group);
   for (;;) {
   }
@@ -57,7 +57,7 @@ _Noreturn __attribute__((aligned(4))) static void fault(void) {
 _Noreturn __attribute__((used)) static void begin(void) {
   __asm__ volatile("csrw mtvec, %0" : : "r"(fault));
 #if TMO_RVV
-  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the field VS enables the vector unit */
+  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* enables the vector unit (field VS) */
 #endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;
   for (uint32_t *to = core_bss; to < core_bss_end;) *to++ = 0;

@@ -3,7 +3,7 @@
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define INITSVTOR1 REGISTER(0x50021114u)
-#define CPUWAIT REGISTER(0x50021118u) /* each bit of the register makes one core wait */
+#define CPUWAIT REGISTER(0x50021118u) /* each bit of CPUWAIT stops one core */
 #define CPACR REGISTER(0xE000ED88u)
 #define STACK_WORDS 1024
 

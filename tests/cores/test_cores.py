@@ -1,7 +1,4 @@
-"""Run the library on real instruction sets. Random programs and whole models give the same bytes as on this machine.
-
-Guard bytes around the arena stay intact, and no run uses more stack than the core allows.
-"""
+"""Run random programs and whole models on emulated cores. The output bytes equal those of the PC."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,17 +27,12 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Cores for random tests. A Cortex-M7 runs the code of a Cortex-M4, so only `make soak KIND=cores` tests it."""
+"""A Cortex-M7 runs Cortex-M4 code, so only `make soak KIND=cores` tests Cortex-M7."""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
-"""Cores with enough memory for whole models."""
 DSP = ("m4", "m33")
-"""Cores that run programs packed for Arm's DSP extension."""
 ONE = ("m4",)
-"""Core for tests that need only one core."""
 PACKED_FOR = "cortex-m4"
-"""Target for programs that use Arm's DSP extension."""
 CLOCK = 100
-"""Maximum number of instructions for one reading of the clock."""
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +57,6 @@ def _tools(core: Core) -> None:
 
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
-    """Return random programs for a kernel family, by the function and the seed that drew them."""
     drawn = {(draw.__name__, seed): program_case(draw, seed, family) for draw in DRAWS for seed in range(examples(5))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
@@ -78,7 +69,6 @@ def converted_models(target: str) -> list[tuple[int, Case]]:
 
 
 def test_random_networks(core: Core) -> None:
-    """A core runs the programs of its kernel families correctly, and refuses programs of other families."""
     for family in Family:
         cases = network_cases(family)
         if family not in core.families:
@@ -110,9 +100,6 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the programs of a model that is converted for the DSP extension. part: optional part of the library that
-    each program must use.
-    """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))
     used = [parts(unpack(region.program)) for region in regions(read(converted))]
@@ -122,7 +109,6 @@ def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]
 
 @cache
 def wide_tiles() -> list[Case]:
-    """A kernel computes four pixels at once. The convolutions have large windows, padding, strides and dilation."""
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     return packed(net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2))), Part.DSP_PAIRS_4)
@@ -130,7 +116,6 @@ def wide_tiles() -> list[Case]:
 
 @cache
 def last_five_pixels() -> list[Case]:
-    """A kernel computes the last five pixels of a row, at borders and inside. Some numbers of channels are odd."""
     net = Net(7)
     y = net.conv2d(net.conv2d(net.input((1, 12, 9, 8)), 15), 8, kernel=(2, 3))
     return packed(net.model(net.conv2d(y, 13, kernel=(3, 3), stride=(1, 2))), Part.DSP_PAIRS_5)
@@ -138,7 +123,6 @@ def last_five_pixels() -> list[Case]:
 
 @cache
 def two_rows() -> list[Case]:
-    """Kernels compute two rows at once, at borders and inside. Some numbers of rows and of channels are odd."""
     cases = []
     for rows, channels in ((6, 8), (7, 13), (2, 4)):
         net = Net(rows)
@@ -162,7 +146,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Return cases in which a MEAN sums rows of several widths. An int16 sum can hold 256 pixels, but not 257."""
+    """An int16 can hold the sum of 256 int8 pixels, but not of 257."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -175,7 +159,6 @@ def sums_of_rows() -> list[Case]:
 
 @cache
 def depthwise_rows() -> list[Case]:
-    """A kernel computes rows in blocks of six pixels, with padding, a shorter last block and odd channels."""
     cases = []
     for width in (4, 5, 6, 7, 8, 11, 12, 13, 18, 20, 37):
         net = Net(width)
@@ -219,7 +202,7 @@ def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
 
 
 def test_int16_abs(core: Core) -> None:
-    """For negative values, ABS has a negative multiplier. No instruction may read the multiplier as unsigned."""
+    """ABS has a negative multiplier for negative values, so a kernel that reads multipliers as unsigned is wrong."""
     net = Net(activations="INT16")
     x = net.conv2d(net.input((1, 9, 5, 2), (0.001, 0)), 4, kernel=(3, 1))
     y = net.unary("ABS", x, dtype="INT16", out=(0.001, 0))
@@ -240,6 +223,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # The model has no program, or does not fit into memory.
+        return
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

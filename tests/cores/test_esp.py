@@ -1,7 +1,7 @@
 """Test that the C library's instructions around ESP-NN's kernels are in the ranges of analysis/esp.json.
 
-RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do nothing in the test, because only the
-instructions around them count.
+The code is compiled for RV32, in place of all of Espressif's chips. ESP-NN's functions are empty in this test, so that
+only the instructions around ESP-NN count.
 """
 
 from dataclasses import replace
@@ -15,7 +15,6 @@ import tflm_memopt
 from tflm_memopt.analysis import esp
 
 FLAGS = ("-isystem", str(ROOT / "tests/kernels/backends"), "-DTMO_ESP_NN", "-DVENDOR_NOTHING")
-"""Options for the preprocessor only, so that most files reuse the object files of other tests."""
 CORE = replace(CORES["rv32"], flags=(*CORES["rv32"].flags, *FLAGS))
 
 

@@ -1,7 +1,6 @@
-"""Compare estimates with counted instructions, for the networks of tests/unseen.py, which were not used for a fit.
+"""Compare estimated and counted instructions for the networks of tests/unseen.py, to which no estimate was fitted.
 
-The file unseen.json has the counts of the original networks under TFLM with CMSIS-NN. The test counts the instructions
-of the rewritten networks.
+The file unseen.json has the instruction counts of the original networks under TFLM with CMSIS-NN.
 """
 
 import functools
@@ -32,11 +31,8 @@ CLOCKS = {
     core: boards()[name].clock(core)
     for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
 }
-"""Cores on which the original networks were counted, with the clock of a board that has the core."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
-"""Networks whose conversion takes many seconds."""
 MARGIN = 0.02
-"""The error of an estimate may exceed the published error by this fraction."""
 
 
 @functools.cache
@@ -87,9 +83,9 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        # A run that stops after each iteration takes more instructions than a whole run.
+        # A run that reads the clock after each iteration takes more instructions than an uninterrupted run.
         operators = [n for outcome in outcomes for n in outcome.operators]
-        writes = any(done.state_writes for done in result.work)  # The first inference also fills the states.
+        writes = any(done.state_writes for done in result.work)
         counted = sum(operators) if writes else sum(outcome.instructions for outcome in outcomes)
         off[name] = table.instructions(result.work) / counted - 1
         print(f"{name} {target}: {counted:,} counted, estimate {off[name]:+.1%}")
@@ -104,8 +100,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 
 
 @pytest.mark.slow
-def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
-    """The page states a network's instructions as a fraction of those of TFLM with CMSIS-NN."""
+def test_instructions_without_a_target_are_in_the_range_of_docs_benchmarks() -> None:
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")

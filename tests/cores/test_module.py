@@ -1,4 +1,4 @@
-"""Run the C modules of `optimize --emit c` with whole models on bare machines, from flash, with 16 KB of RAM."""
+"""Run C modules of `optimize --emit c` on emulated microcontrollers that have flash and 16 KB of RAM."""
 
 import importlib
 import re
@@ -17,16 +17,12 @@ from tflm_memopt.emit.names import identifier
 from tflm_memopt.runtime import host
 
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
-"""Bytes of flash of each machine."""
 STACK = 1536
-"""Bytes of a program's stack, including main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Numbers of bytes that module_main.c prints."""
-
     wrong: int
     static: int
     stack: int
@@ -108,7 +104,6 @@ int main(void) {{
   return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
 }}
 """
-"""Program that runs a module without its self-test."""
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
@@ -131,7 +126,7 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The stated flash of the library is an upper bound, and the stated RAM is exact apart from alignment."""
+    """The report's flash is an upper bound of the linked flash, and the report's RAM is exact apart from alignment."""
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Run programs on two emulated Cortex-M33, and compare the bytes with those of a run on one core."""
+"""Run programs on two emulated Cortex-M33, and compare the output bytes with those of one core."""
 
 import functools
 import subprocess
@@ -18,7 +18,6 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
 
 ESTIMATE = 0.05
-"""Error of a core's estimated work that is allowed, as a fraction of the work of a single core."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +45,7 @@ def test_trained_models(path: Path, share: str) -> None:
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
-        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # The output is not checked.
+        assert run(PAIR, [replace(case, run_as=run_as)])[0].right
     flipped = [e.copy() for e in case.expected]
     flipped[0].flat[0] ^= 1
     assert [o.wrong for o in run(PAIR, both([replace(case, expected=flipped)]))] == [1]
@@ -54,13 +53,9 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_barrier_takes_what_the_report_says() -> None:
-    """Compare the instruction count of a run whose barriers never wait with the count of a run without barriers.
-
-    The measured work of each core must match the estimate.
-    """
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
-    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # One core runs the plan.
+    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)
     each, barrier = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
     assert result.report.barriers.instructions == BARRIER == barrier
     for (instructions, stack), said in zip(each, result.report.cores, strict=True):
@@ -71,7 +66,6 @@ def test_a_barrier_takes_what_the_report_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("core", [CORES[name] for name in ("m4", "m33", "rv32", "lx106")], ids=lambda core: core.name)
 def test_a_share_is_counted_on_every_instruction_set(core: Core) -> None:
-    """The counters that synchronise two cores compile for every instruction set, and contain memory fences."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)

@@ -1,4 +1,4 @@
-"""Run whole models with RISC-V vectors (TMO_RVV). The bytes match at each vector length."""
+"""Whole models give the right output bytes with RISC-V vectors (TMO_RVV) of any length."""
 
 from dataclasses import replace
 
@@ -17,7 +17,6 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Vector lengths in bits, besides the 128 bits of CORES["rv32v"]. CORES["rv32v"] has vectors of 128 bits."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
@@ -44,7 +43,6 @@ def test_every_length_of_vectors_has_the_same_bytes(one: Core, target: str) -> N
 
 
 def test_dilated_windows_in_whole_rows() -> None:
-    """Taps of dilated windows are not adjacent, and rows are so long that many pixels are computed at once."""
     net = Net()
     x = net.input((1, 9, 80, 16))
     for dilation in ((2, 1), (1, 2), (2, 3)):

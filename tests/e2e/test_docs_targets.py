@@ -1,4 +1,4 @@
-"""Test the sections on build systems in docs/deploy.md: their commands run, and their programs compile."""
+"""Run the commands of docs/deploy.md, and compile its programs."""
 
 import configparser
 import re

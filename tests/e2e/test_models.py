@@ -1,4 +1,4 @@
-"""Rewrite trained models with the command. The results are bit-exact under TFLM and fit in the stated arenas."""
+"""Trained models that the command rewrites are bit-exact under TFLM and fit in the stated arenas."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,17 +12,16 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""Maximum bytes of a model's data that outlive an inference, if the model is a single operator (ilp32)."""
+"""Maximum bytes of TFLM's persistent data for a model of a single operator, with 32-bit pointers."""
 FLASH = 1.02
 """The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000
-"""Additional bytes of persistent data if each group of layers (about 50 bytes) becomes its own operator."""
+"""Additional bytes that TFLM may allocate if the model becomes several operators, about 50 bytes each."""
 
 
 @dataclass(frozen=True)
 class Case:
     model: Path | str
-    """A file of the repository, or the name of a public model."""
     total: int
     int8_io: bool = False
     runs: int = 20
@@ -30,7 +29,7 @@ class Case:
     """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """Limit of the multiply-accumulates. With None, the rewritten model computes no value twice."""
+    """With None, the rewritten model computes no value twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]
@@ -72,7 +71,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
 
 
 def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Check that a conversion is bit-exact and that the figures of its report are consistent."""
     flags = ["--input", case.input, *(["--int8-io"] if case.int8_io else [])]
     flags += ["--max-macs", str(case.max_macs)] if case.max_macs else []
     report = run(capsys, "optimize", path, "-o", folder, "--op-per", op_per, *flags)
@@ -82,7 +80,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert case.max_macs or (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
-    assert arena["total"] <= -(-arena["min"] // 16) * 16  # Alignment may take 15 B.
+    assert arena["total"] <= -(-arena["min"] // 16) * 16
     assert report["lower_bound_head"] <= arena["head"]
     assert report["kept_builtin"] == []
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]
@@ -93,7 +91,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert verified["runs"] == runs
     if verified["measured"]:
         before, after = verified["measured"]["original"], verified["measured"]["rewritten"]
-        assert after["head"] == arena["head"]  # Activations take the same number of bytes on all machines.
+        assert after["head"] == arena["head"]
         assert before["head"] == report["original_arena"]["head"]
     return report
 

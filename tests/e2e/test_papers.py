@@ -1,4 +1,4 @@
-"""Compute the figures of docs/papers.md again (benchmarks/papers), and check its claims."""
+"""Compute the figures of docs/papers.md again, and compare them with the page."""
 
 import sys
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tables import between
 LONG = ("Table 6.6", "Figures 11 and 12", "Figures 5.2 to 5.7, executed", "Table 4.1", "chapter 5",
         "Table 2", "result.json", "Table 5.1,", "Figures 9 and 10", "Figure 6, as", "sections 4", "MobileNetV2",
         "Table 6.2, on", "partitions in")  # fmt: skip
-"""Starts of the names of slow items of docs/papers.md, which only `python -m benchmarks.papers` computes."""
+"""Slow items of docs/papers.md, which only `python -m benchmarks.papers` computes, by the start of their names."""
 MADE = [item for item in ITEMS if not item.what.startswith(LONG)]
 
 

@@ -18,14 +18,13 @@ from tflm_memopt.cli import main as cli
 
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES = (
+PAGES_WITH_CODE = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""Documentation pages of which all code blocks are run."""
 
 
 def groups(language: str) -> list[tuple[str, str]]:
-    found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
+    found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES_WITH_CODE]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
 
 
@@ -46,7 +45,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A text block that follows a code block is the expected output of the code."""
+    """In these pages, a text block after a Python block is the expected output of the Python code."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for page in dict.fromkeys(page for page, _ in groups("python")):
@@ -65,7 +64,6 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
 def test_shell_commands_exist(command: str) -> None:
-    """test_keras.py runs the commands for a Keras model."""
     program, *arguments = shlex.split(command)
     if program == cli.PROGRAM:
         assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parents[1]
 
 class Outcome(str, Enum):
     REFUSED = "refused"
-    """The converter refused the file with an error of its own types."""
+    """The converter refused the file with one of the package's errors."""
     UNCHANGED = "unchanged"
     SAME = "same bytes"
     """The converter accepted the file, and TFLM gives the same output bytes for both models."""

@@ -1,7 +1,4 @@
-"""Make damaged .tflite files: some have corrupted bytes, and some have impossible contents.
-
-`mutant(seed)` always returns the same bytes for a seed.
-"""
+"""Make damaged .tflite files: some have corrupted bytes, and some have impossible contents."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +23,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Damage one of the `models`, or a file of the corpus by default. Some damaged files are still valid."""
+    """Return a damaged copy of one of the `models`, which may still be valid. A seed always gives the same bytes."""
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:
@@ -42,7 +39,7 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Return small valid models with every TFLM operator, and with every table and metadata that the reader reads."""
+    """Return small valid models that together have every TFLM operator and every table that the reader reads."""
     return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
 
 
@@ -114,7 +111,6 @@ def _set(data: bytes, rng: random.Random) -> bytes:
 
 
 def _word(data: bytes, rng: random.Random) -> bytes:
-    """Change an aligned 32-bit value of the file, which may be an offset, a count or an index."""
     place = _place(data, rng) // 4 * 4
     value = rng.choice(INTEGERS) if rng.random() < 0.7 else rng.randrange(len(data) + 1)
     return data[:place] + (value % 2**32).to_bytes(4, "little") + data[place + 4 :]
@@ -151,7 +147,6 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """Change a few fields of the model. Return None if the changed model cannot be written."""
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -164,7 +159,6 @@ def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
 
 
 def _fields(table: Any) -> Iterator[tuple[Any, str]]:
-    """Yield every field of a schema object and of the objects below it, without the contents of buffers."""
     for name, value in vars(table).items():
         if isinstance(table, schema.BufferT) and name == "data":
             continue

@@ -1,8 +1,7 @@
-"""Convert damaged files in child processes, and report what happened. `python -m hostile.server` reads a seed per line,
-and writes [outcome, detail] for each seed.
+"""Convert damaged files in child processes, and report what happened. The command `python -m hostile.server` reads a
+list of seeds, and writes a line [outcome, detail] for each seed.
 
-The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
-ends the child process, and becomes the outcome for the file. Another child process continues with the next file.
+A crash, a hang or a huge allocation ends only a child process, and becomes the outcome for the damaged file.
 """
 
 import contextlib
@@ -37,16 +36,12 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import html, text
 
-SECONDS = 10
-"""Seconds of CPU time for examining one file."""
-PATIENCE = 1
-"""Seconds of CPU time for TFLM with the original model, which usually takes milliseconds."""
-BYTES = 2 * 10**9
-"""Number of bytes that a child process may use in addition to those of its parent."""
+CPU_SECONDS = 10
+TFLM_CPU_SECONDS = 1
+MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""Limit of real time of a child process, as a multiple of its CPU time, because processes may wait."""
-TOLD = 1 / 4
-"""Fraction of the files for which reports are written."""
+"""A child process is ended after this multiple of its CPU seconds in real time."""
+REPORTED = 1 / 4
 
 Answer = tuple[Outcome, str]
 
@@ -57,15 +52,15 @@ def examine(data: bytes) -> Answer:
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # Every PlanError is a defect of the planner.
+    except PlanError as error:
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
-    if chance.random() < TOLD:
+    if chance.random() < REPORTED:
         tell(inspected, done)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
-    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash or hang.
+    ((expected, _),) = in_children([partial(outputs_anywhere, data)], TFLM_CPU_SECONDS)
     if expected is None:
         return Outcome.UNKNOWN, ""
     got = outputs(oracle.rewritten(done.model), read(data).graph)
@@ -74,7 +69,7 @@ def examine(data: bytes) -> Answer:
 
 @cache
 def warm() -> None:
-    """Import lazily loaded modules once for all children of this process."""
+    """Import all modules before the first fork(), so that child processes start quickly."""
     data = corpus()[0]
     examine(data)
     tell(tflm_memopt.inspect(data), tflm_memopt.optimize(data, seconds=0))
@@ -89,7 +84,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run functions in child processes with limits. Yield (JSON result, "") or (None, error text) for each."""
+    """Run functions in child processes. Yield (result, "") or (None, error text) for each function."""
     done = 0
     while done < len(work):
         reader, writer = os.pipe()
@@ -98,7 +93,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
             os.close(reader)
             try:
                 _work(work[done:], seconds, writer)
-            finally:  # A child must not continue its parent's work.
+            finally:  # The child process must not continue the work of its parent.
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as pipe:
@@ -114,8 +109,8 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # Children of the child keep the existing limit.
-    most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = _data() + MOST_EXTRA_BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()
@@ -132,7 +127,6 @@ def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> N
 
 
 def _data() -> int:
-    """Return the number of bytes that count towards RLIMIT_DATA."""
     return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
@@ -148,16 +142,16 @@ def examine_mutant(seed: int) -> Answer:
 
 
 def serve() -> None:
-    """Answer requests until standard input ends. TFLM prints to standard output, so answers need another stream."""
+    """TFLM prints to standard output, so the server answers on another stream."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # Kernels must not depend on zeros in memory.
+    fill_memory(-86)  # Kernels that read uninitialised memory then give wrong bytes.
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # Child processes share existing objects.
+    gc.freeze()  # Without garbage collection of these objects, child processes share their memory.
     for line in sys.stdin:
-        for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], SECONDS):
+        for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], CPU_SECONDS):
             print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)
 
 

@@ -31,7 +31,6 @@ def test_an_operator_without_one_of_its_tensors(number: int) -> None:
 
 
 def losses(data: bytes, but: frozenset[str]) -> Iterator[bytes]:
-    """Yield models in which one operand is removed, one operand is absent, or one output is removed."""
     model = read(data)
     for op in model.graph.ops:
         if op.type in but:

@@ -41,7 +41,7 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a model cannot be called") as refused:
         App({name: AppModel(b"")})
     assert refused.value.code == "bad_config"
-    if name != BAD["a folder"]:  # The name of a generated file may contain a folder.
+    if name != BAD["a folder"]:
         with pytest.raises(UsageError, match="invalid file name"):
             paths_below(tmp_path, {f"project/{name}": b""})
     if name.isprintable():

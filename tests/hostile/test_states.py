@@ -7,7 +7,7 @@ import memories
 import pytest
 import streaming
 from hostile.mutants import mutant
-from hostile.server import SECONDS, in_children
+from hostile.server import CPU_SECONDS, in_children
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, ModelError, PlanError
@@ -33,7 +33,7 @@ def keepers() -> tuple[bytes, ...]:
 def examine(data: bytes) -> str:
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # A PlanError is always a defect of the planner.
+    except PlanError as error:
         return f"defect: {error}"
     except MemoptError:
         return "refused"
@@ -48,10 +48,10 @@ def examine(data: bytes) -> str:
 
 @pytest.mark.slow
 def test_damaged_states() -> None:
-    """A few models may give other bytes, because TFLM's result for a damaged operator may be undefined."""
+    """A few models may give other bytes, because TFLM's result for a damaged operator is undefined."""
     count = 100
     work = [partial(lambda seed: examine(mutant(seed, keepers())), seed) for seed in range(count)]
-    found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * SECONDS)]
+    found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * CPU_SECONDS)]
     assert [(seed, what) for seed, what in enumerate(found) if str(what).startswith("defect")] == []
     seen = Counter(found)
     assert min(seen["refused"], seen["same bytes"]) > count // 5 > 20 * seen["other bytes"], seen

@@ -1,7 +1,7 @@
 """Runs a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts the contents of a model's file. With wrong shapes, TFLM reads or writes beyond a tensor's end, or leaves
-output bytes unwritten. A model whose output depends on unrelated memory cannot be compared.
+TFLM trusts the contents of a model's file. If shapes are wrong, TFLM may access bytes outside a tensor, or leave output
+bytes unwritten. A model whose outputs depend on bytes outside its tensors has no expected outputs.
 """
 
 import ctypes
@@ -20,26 +20,20 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each pair has the bytes between two tensors in a run, and the value with which the run fills the memory."""
+"""For each run: how many bytes are between two tensors, and the initial value of all memory."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
-"""Operators whose kernels read four dimensions of their input, filter and output."""
 SUMS = frozenset({"MEAN", "SUM"})
 M_PERTURB = -6
 
 
 class Memory(NamedTuple):
     before: NDArray[np.int8]
-    """Contents of the memory when a run begins."""
-    between: NDArray[np.bool_]
-    """Mask of all bytes that no tensor contains."""
+    outside_tensors: NDArray[np.bool_]
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
-    """Return TFLM's outputs for the original model. Fills this process's memory.
-
-    Return None if TFLM's outputs depend on memory outside the tensors, or if TFLM writes outside the tensors.
-    """
+    """Return TFLM's outputs, or None if they depend on memory outside the tensors or if TFLM writes there."""
     data = runnable(data)
     model = read(data)
     graph = model.graph
@@ -55,13 +49,11 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
+    """Return whether TFLM's kernel accesses memory outside its tensors in a way that no comparison of outputs shows.
 
-    Four kernels access memory outside their tensors. The first kernel reads a shape's missing dimensions from the stack
-    (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions of a filter from the bytes after the
-    filter's shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do not
-    exist, beyond the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond the
-    end of a scratch buffer.
+    RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
+    reads missing dimensions of a filter from the bytes after the filter's shape. DEPTHWISE_CONV_2D reads multipliers of
+    missing channels beyond its persistent buffer. SUM and MEAN add values to sums beyond their scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -83,23 +75,21 @@ def scaled_beyond(tensor: Tensor) -> bool:
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Return the number of sums that TFLM keeps at once: the product of the input's dimensions that are not reduced."""
+    """Return the product of the input's dimensions that are not reduced, which is the number of TFLM's sums."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
 
 
 def fill_memory(value: int) -> None:
-    """Make malloc return memory filled with `value`, which must not be -1."""
     ctypes.CDLL(None).mallopt(M_PERTURB, ~value & 0xFF)
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Place all tensors in one memory without overlaps. The first input and the last output of the model fill the whole
-    memory.
+    """Return the model with all tensors apart from each other in one memory, which is also an input and an output.
 
-    Tensors lie in memory in reverse order. Each tensor is filled with `value`, and random bytes are between tensors.
-    Random bytes also follow each constant in the file.
+    Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes
+    follow each constant.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)
@@ -115,7 +105,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     memory = Memory(rng.integers(-128, 128, end, np.int8), np.ones(end, bool))
     for where in tensors:
         memory.before[where] = value
-        memory.between[where] = False
+        memory.outside_tensors[where] = False
     whole = writer.add_tensor(tree, "", (end,), "INT8")
     place[whole] = 0
     subgraph.inputs = np.array([whole, *model.graph.inputs], np.int32)
@@ -130,10 +120,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 
 
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
-    """Return the outputs for a few inputs as hexadecimal text. The last input repeats the first input.
-
-    Return None if a run changes bytes between tensors.
-    """
+    """Return outputs as hexadecimal text, or None if a run changes bytes between tensors."""
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)
     runs = []
@@ -142,7 +129,7 @@ def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> lis
             run = oracle.run(interpreter, values, count)
         else:
             *run, after = oracle.run(interpreter, [memory.before, *values], count + 1)
-            if not np.array_equal(after[memory.between], memory.before[memory.between]):
+            if not np.array_equal(after[memory.outside_tensors], memory.before[memory.outside_tensors]):
                 return None
         runs.append([output.tobytes().hex() for output in run])
     return runs

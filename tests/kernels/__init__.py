@@ -1,1 +1,1 @@
-"""Tests of the C kernels. Without this file, Python would import scripts/kernels.py instead of this package."""
+"""Tests of the C kernels. Without tests/kernels/__init__.py, `import kernels` would find scripts/kernels.py."""

@@ -1,5 +1,3 @@
-"""Convert camera frames in NumPy, the whole frame at once."""
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +8,11 @@ GRAY8, RGB565_LE, RGB565_BE = 1, 2, 3
 
 @dataclass(frozen=True)
 class Case:
-    """A frame, the part of it that a view selects, and the shape of the image to make."""
-
     format: int
     part: tuple[int, int, int, int]
-    """Left edge, top edge, width and height of the selected part of the frame."""
+    """Left edge, top edge, width and height of the part of the frame that becomes the image."""
     margin: tuple[int, int]
-    """Number of pixels to the right of the selected part, and number of padding bytes after each row of the frame."""
     image: tuple[int, int, int]
-    """Height, width and number of channels of the image."""
     seed: int
 
     @property
@@ -37,7 +31,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert the whole frame first and sample the image afterwards. The image is [height, width, channels]."""
+    """Convert all pixels of the frame, then select those of the image [height, width, channels]."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

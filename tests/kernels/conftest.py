@@ -1,5 +1,3 @@
-"""Build the C library for tests: with sanitizers for tests in C, and the host's build for tests in Python."""
-
 import ctypes
 import shutil
 import struct
@@ -32,16 +30,13 @@ Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """Return a file for fuzz.c, with inputs, expected outputs and a valid program."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
 DSP = ROOT / "tests/kernels/backends/dsp.c", ("-DTMO_CORE_DSP=1",)
-"""File and flags with which a host runs the library's C code for the DSP extension."""
 THREADS = LIBRARY / "host/tmo_threads.c"
-"""C file that simulates two cores by two threads of this machine."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 

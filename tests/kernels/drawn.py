@@ -1,8 +1,4 @@
-"""Draw random programs with inputs and expected outputs.
-
-The package converts random networks. Some networks get plans that no planner would choose. TFLM computes the expected
-outputs.
-"""
+"""Draw programs of random networks, some with plans that no planner would choose."""
 
 import functools
 import itertools
@@ -32,7 +28,6 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
-"""Kinds of layers with a single output."""
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
 """Kinds of layers with packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
@@ -41,8 +36,6 @@ DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program with one output and with all buffers in one arena."""
-
     program: Program
     arena: DeviceArena
     inputs: list[NDArray[Any]]
@@ -50,7 +43,7 @@ class Drawn:
 
 
 def agree(found: Drawn, seed: int) -> None:
-    """Check the program's output in aligned buffers, and in its arena with guard bytes between buffers."""
+    """Check the program's output in separate buffers, and in an arena with guard bytes between buffers."""
     program, size = pack(found.program), [found.expected.size]
     (plain,) = host.run(program, found.inputs, size)
     np.testing.assert_array_equal(plain, found.expected, err_msg=f"seed {seed}")
@@ -69,7 +62,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None if the result has several programs or outputs, or if TFLM refuses it."""
+    """Convert a network. Return None if the result has several programs or outputs, or if TFLM refuses the network."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:
@@ -118,7 +111,7 @@ def alone(
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a depthwise convolution whose window size has a separate inner loop in some kernels."""
+    """Draw a depthwise convolution with one of the window sizes for which some kernels have a separate loop."""
     rng = random.Random(seed)
     shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 44, 48)))
     stride = rng.randint(1, 3)
@@ -128,8 +121,6 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network whose layers run in tiles that no planner would choose. by_pixel: tiles of one pixel."""
-
     def draw(rng: random.Random) -> Drawn | None:
         number = rng.randrange(1 << 16)
         recipe = expanding(number) if seed % 3 == 0 else mobile(number, most=3)
@@ -157,7 +148,6 @@ def two_rows(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 
 def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a network that is computed pixel by pixel, for which some kernels have separate code."""
     return tiled(seed, family, by_pixel=True)
 
 

@@ -1,5 +1,5 @@
-/* Reads groups of three numbers: a value x, a multiplier and a shift. First writes tmo_high_mul() of x and the multiplier. Then writes tmo_rescale()
- * of x, the lower 31 bits of the multiplier, and the shift. */
+/* Reads groups of three numbers, a value, a multiplier and a shift, and writes the results of tmo_high_mul() and
+ * tmo_rescale(). */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

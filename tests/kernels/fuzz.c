@@ -1,15 +1,16 @@
-/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on two threads if
- * tmo_check_cores() accepts it. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined
- * arithmetic ends the process. With ThreadSanitizer, a race between the threads also ends the process. Races are allowed in a buffer that only one
- * core uses in the undamaged program. A run that exceeds the time limit also ends the process.
+/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on
+ * two threads if tmo_check_cores() accepts it. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside
+ * the exactly sized buffers or undefined arithmetic ends the process. With ThreadSanitizer, a race between the threads
+ * also ends the process. Threads may race in a buffer that only one core uses in the undamaged program. A run that
+ * exceeds the time limit also ends the process.
  *
- * A case is the number of a valid program, with a few edits of its fields or of the buffers around it.
+ * A case selects a valid program and a few edits of its fields or buffers.
  *
- *   fuzz SEED COUNT FILE...                              COUNT random cases
- *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
+ *   fuzz SEED COUNT FILE...                              runs COUNT random cases.
+ *   fuzz CORPUS -ignore_remaining_args=1 FILE...         With TMO_LIBFUZZER, looks for cases that run new code.
  *
- * A FILE has the uint32 numbers n_inputs and n_outputs, the size of each input and output, the inputs, the expected outputs, and the program. Input 0
- * is a whole frame, even if the program takes it as a streamed input. */
+ * A FILE has the uint32 numbers n_inputs and n_outputs, the size of each input and output, the inputs, the expected
+ * outputs, and the program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the state or of slow memory */
   uint8_t *io[MAX_IO]; /* buffers of the inputs, then of the expected outputs */
-  uint32_t input_bytes, row_bytes; /* sizes of the whole input 0 and of one of its rows; io_bytes[0] may be the size of one push */
+  uint32_t input_bytes, row_bytes;
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -42,7 +43,7 @@ typedef struct {
   uint32_t shardings, n_shardings; /* offset and length of the table tmo_sharding[], for two cores */
 } sample;
 
-typedef struct { /* any field of an edit may have any value */
+typedef struct {
   uint8_t kind;
   uint8_t length;
   uint16_t from;
@@ -52,7 +53,7 @@ typedef struct { /* any field of an edit may have any value */
 
 static sample samples[MAX_FILES];
 static uint32_t n_samples;
-static uint64_t most_cost = 2000000; /* limit of byte operations in a run, because damaged programs may be slow without a defect */
+static uint64_t most_cost = 2000000; /* maximum byte operations of a run, because damaged programs may run long */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -69,7 +70,6 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* Returns the offset of the end of an operator's tables, or of the record of its copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
@@ -81,7 +81,6 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   return end;
 }
 
-/* Returns the offset of the end of the program's tables for two cores. */
 static size_t cores_end(const sample *s) {
   const tmo_cores *cores = tmo_cores_of(s->program);
   if (cores == NULL) return 0;
@@ -111,7 +110,7 @@ static sample load(const char *path) {
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.input_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* the tables include the column windows of all tensors */
+  for (uint32_t i = 0; i < h->n_tensors; ++i) {
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
@@ -141,14 +140,13 @@ static sample load(const char *path) {
   return s;
 }
 
-/* Returns a size slightly below `size`, or any small size. */
 static uint32_t resized(uint32_t size, const edit *e) {
   return e->length % 2 && size > 4 ? size - e->length / 2 % 5 : e->value % 8192;
 }
 
 static void apply(sample *s, const edit *e) {
   const size_t tables = s->tables < s->size ? s->tables : s->size;
-  if (tables < 4) return; /* earlier edits have truncated the program too far */
+  if (tables < 4) return;
   switch (e->kind % 11) {
     case 0: s->program[e->at % tables] = (uint8_t)e->value; break;
     case 1: s->program[e->at % tables] ^= (uint8_t)(1u << e->value % 8); break;
@@ -156,13 +154,13 @@ static void apply(sample *s, const edit *e) {
     case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
     case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
-    case 6: { /* copies some bytes of the program's tables to another place in the tables */
+    case 6: {
       const size_t n = 2u + 2u * (e->length % 30u);
       if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;
     }
     case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
-    case 8: { /* changes the width of a tensor's rows, but not their number of bytes */
+    case 8: {
       if (s->size < sizeof(tmo_header)) break;
       const tmo_header *h = tmo_header_of(s->program);
       const size_t at = h->tensors + (size_t)(e->at % (h->n_tensors + 1u)) * sizeof(tmo_tensor);
@@ -175,13 +173,13 @@ static void apply(sample *s, const edit *e) {
       memcpy(s->program + at, &t, sizeof t);
       break;
     }
-    case 9: { /* divides an operator between two cores at random */
+    case 9: {
       const tmo_sharding sharding = {(uint16_t)(TMO_SHARDING_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
       const size_t at = s->shardings + (s->n_shardings > 0 ? e->at % s->n_shardings : 0) * sizeof sharding;
       if (s->n_shardings > 0 && at + sizeof sharding <= s->size) memcpy(s->program + at, &sharding, e->from % 2 ? 4 : sizeof sharding);
       break;
     }
-    default: { /* changes the buffers around the program */
+    default: {
       const uint32_t n_io = s->n_inputs + s->n_outputs + 1, i = e->at % (n_io + 2);
       if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
       else if (i == n_io) s->workspace = resized(s->workspace, e);
@@ -190,7 +188,6 @@ static void apply(sample *s, const edit *e) {
   }
 }
 
-/* Returns an upper bound for the cost of one iteration. */
 static uint64_t cost(const sample *s, const tmo_op *op) {
   const tmo_tensor *tensors = tmo_tensors(s->program);
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
@@ -208,13 +205,11 @@ static uint64_t cost(const sample *s, const tmo_op *op) {
   return bytes * (1 + taps * (mixes ? in->channels : 1));
 }
 
-/* Pushes part n of a frame, up to the end of the frame. */
 static void push(const sample *s, void *const *io, uint32_t n) {
   const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->input_bytes ? s->input_bytes - at : 0;
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
-/* Returns an upper bound for the cost of any iteration. */
 static uint64_t dearest_iteration(const sample *s) {
   const tmo_op *ops = tmo_ops(s->program);
   uint64_t dearest = 1;
@@ -224,13 +219,11 @@ static uint64_t dearest_iteration(const sample *s) {
   return dearest;
 }
 
-/* Runs a program on two threads if they are fast enough. Returns true if the run ended successfully. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
-/* Calls tmo_step() until the run ends or exceeds the limit. Returns true if the run has ended. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
   const uint64_t dearest = dearest_iteration(s);
@@ -240,11 +233,11 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended, although a sliding window is not full yet */
+    if (status == TMO_WAIT && state_of_run.stream == NULL) return true;
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
-      ++spent; /* the call ran no iteration */
+      ++spent;
     } else if (status == TMO_MORE) {
       spent += 1 + cost(s, &ops[state_of_run.op]);
     } else {
@@ -262,13 +255,13 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
-/* Returns how many bytes buffer i has. Slow memory has exactly the size that the program declares. */
 static uint32_t bytes_of(const sample *s, uint32_t i) {
   const bool slow = tmo_header_of(s->program)->pools > 0 && i + 1 == tmo_slow_base(s->program);
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
 }
 
-/* Runs a program in the smallest buffers that tmo_check() allows. RIGHT means that the outputs equal those of the undamaged program. */
+/* Runs a program in the smallest buffers that tmo_check() allows, and returns RIGHT if its outputs equal the expected
+ * outputs. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
@@ -294,7 +287,7 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, but tmo_step() computes one tile */
   }
-  if (s->io_bytes[n] > 0) { /* the second run begins with arbitrary bytes in the state or in slow memory */
+  if (s->io_bytes[n] > 0) {
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
@@ -336,7 +329,7 @@ static int load_all(char **files, int n) {
   return n_samples > 0 ? 0 : 5;
 }
 
-/* Runs one case. The first two bytes of a case are the number of a program. The edits of the case follow. */
+/* The first two bytes of a case are the number of a program. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);
@@ -349,7 +342,7 @@ static outcome try_case(const uint8_t *data, size_t size) {
     memcpy(&e, data + at, sizeof e);
     apply(&s, &e);
   }
-  s.program = memcpy(must(malloc(s.size)), room, s.size); /* the program is exactly as long as its header states */
+  s.program = memcpy(must(malloc(s.size)), room, s.size);
   const outcome result = try_program(&s, good);
   free(s.program);
   free(room);
@@ -398,7 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Replaces or adds one edit in half of the cases. In the other half of the cases, libFuzzer may change any byte. */
+/* For libFuzzer: replaces or adds one edit in half of the cases, and changes any bytes in the other half. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

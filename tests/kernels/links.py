@@ -16,7 +16,6 @@ MOVE = ctypes.CFUNCTYPE(
 )
 POLL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_bool, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint32)
-"""C type of the clock function of a link. The clock returns milliseconds."""
 EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_char_p, ctypes.c_uint32
 )
@@ -27,16 +26,15 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """The first member of the C struct tmo_link, and enough bytes for its other members."""
+    """The C struct tmo_link, of which tests read only the first member."""
 
     _fields_ = (("exchange", EXCHANGE), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """One of two simulated devices that exchange rows. The function `fault` may change a message on its way."""
+    """The function `fault` may change a message between two simulated devices."""
 
     patience = PATIENCE
-    """The time that the transport's clock shows, in milliseconds."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, identity: int = 7) -> None:
         self.library, self.number, self.rng, self.identity = library, number, rng, identity
@@ -45,11 +43,8 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """Number of milliseconds during which no message arrives."""
         self.fails = False
-        """Whether the device restarts instead of continuing."""
         self.wrong = 0
-        """Number of received rows with wrong bytes, because the first device had aborted the inference."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -68,7 +63,7 @@ class Device:
         size = int.from_bytes(self.pending[16:18], "little") if len(self.pending) >= HEAD else 0
         whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + size > HEAD
         if self.fault is not None and self.pending.startswith(b"T") and not whole:
-            return taken  # The simulated fault dropped a message.
+            return taken
         if self.fault is not None and whole and self.rng.random() < 0.3:
             self.pending, self.fault = self.fault(self.pending), None
         if self.other:
@@ -89,10 +84,7 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run one inference. Yield WAIT while the device waits, and then the final status.
-
-        script: pairs (step, whether the device sends) of the rows to exchange.
-        """
+        """Run one inference. Yield WAIT while the device waits, and at last a status."""
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:
@@ -119,11 +111,7 @@ class Device:
 
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
-    """Run an inference in which the first device sends tensor 0, and the second device answers with tensor 1. Return
-    the final status of each device.
-
-    A second device that is late continues with messages that have arrived in the meantime, as on real hardware.
-    """
+    """Run an inference in which two devices exchange rows, and return a status of each device."""
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}
     ended: dict[Device, int] = {}

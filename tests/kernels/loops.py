@@ -1,5 +1,3 @@
-"""Draw random loop nests that run a given sequence of iterations."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +8,6 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
-"""Maximum number of iterations in the body of a loop."""
 
 
 def times(count: int, stage: int = 0) -> Loops:

@@ -11,7 +11,6 @@ ALIGN = 16
 
 
 def in_slow_memory(program: Program, rng: Generator) -> Program:
-    """Move about half of the tensors that share no bytes and have no column windows, but at least one tensor."""
     views = Counter(t.offset for t in program.tensors if t.base == 0)
     movable = [t for t in program.tensors if t.base == 0 and views[t.offset] == 1 and not t.column_windows]
     moved: dict[int, ProgramTensor] = {}

@@ -1,5 +1,5 @@
-/* Runs each case of tests/cores/cases.py RUNS times on two threads, each time with different delays. The exit code is 1 if an output is wrong or a
- * run fails.
+/* Runs each program of the file CASES on two threads RUNS times with different delays. The exit code is 1 if an output
+ * is wrong or a run fails.
  *
  *   race CASES RUNS SEED */
 #include <stdio.h>
@@ -28,7 +28,6 @@ static uint8_t *loaded(const char *path) {
   return bytes;
 }
 
-/* Returns whether all runs of a case give the expected outputs. */
 static bool runs_right(const uint8_t *blob, const blob_case *c, uint32_t runs, uint32_t seed) {
   const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
   const void *program = blob + c->program;

@@ -25,15 +25,12 @@ from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 Change = Callable[[Program], Program]
 
 IN, OUT = 8 * 6 * 2, 1 * 1 * 3
-"""Bytes of the input and of the output of the program good()."""
 FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
-"""Offset of the first operator's record in the program good()."""
 TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
-"""Offset of the first operator's record in the program tiled()."""
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return loops. Each number becomes an iteration, and each pair (count, operators) becomes a repeated sequence."""
+    """A number runs this operator once, and a pair (count, operators) repeats the operators."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -50,7 +47,7 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """Return a program with a CONV 3x3 into a rolling buffer, an ADD, and a convolution that adds up all rows."""
+    """Return a program of three operators: a convolution 3x3, an ADD, and a convolution that adds up all rows."""
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,
@@ -81,7 +78,7 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a program with a bottleneck and a convolution, in two stripes, two tiles and two channel groups."""
+    """Return a bottleneck and a convolution that run in two stripes, two tiles and two groups of channels."""
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, channel_groups=2, group_channels=2,

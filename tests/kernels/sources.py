@@ -1,4 +1,4 @@
-"""Makes the inputs of programs streamed or external. The caller keeps every row of the input."""
+"""Changes programs so that their input is streamed or external."""
 
 from dataclasses import replace
 
@@ -12,7 +12,6 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the only input is a single tensor in normal row order that no GATHER reads."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -21,16 +20,13 @@ def can_be_source(program: Program) -> bool:
 
 
 def can_stream(program: Program) -> bool:
-    """Return whether the input can be streamed. Only the first group of operators may read a streamed input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.groups[0].n_ops :]
     return can_be_source(program) and not any(views.intersection(op.inputs) for op in later)
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Stream the input by a random number of rows at a time. Older rows are in a rolling buffer after the workspace.
-    Programs that cannot be streamed stay unchanged.
-    """
+    """Return a program that reads its input a few rows at a time, or the same program if that is impossible."""
     if not can_stream(program):
         return program
     (source,) = (t for t in program.tensors if t.base == 1)
@@ -42,7 +38,7 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Make the input external. Reserve twice the image's size, since both operands of ADD may read the image."""
+    """Return a program that reads its input from a buffer of the caller."""
     if not can_be_source(program):
         return program
     (source,) = (t for t in program.tensors if t.base == 1)

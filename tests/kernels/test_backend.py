@@ -1,6 +1,6 @@
 """The library gives the same outputs if a chip vendor's library computes convolutions.
 
-The files of backends/ have the interfaces of ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
+Files in backends/ replace ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
 SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -shared -fPIC -Wl,-Bsymbolic"
-"""Compiler command for shared libraries. With -Bsymbolic, a library calls its own functions."""
+"""With -Bsymbolic, each of several loaded libraries calls its own functions."""
 HOST = [LIBRARY / "host/tmo_guard.c"]
 
 
@@ -63,13 +63,11 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
 
 
 def test_networks_give_the_same_bytes(backend: Path) -> None:
-    """Our own kernels compute layers in groups of channels, even if a vendor's library is present."""
     assert agree_in(backend, [tiled(seed) for seed in range(20)]) > 20
 
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
-    """The stand-ins for the vendor's functions overwrite their scratch."""
     programs = [(pixels if seed % 3 == 0 else packed)(seed, Family.ESP) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(250)
 
@@ -77,14 +75,13 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 @pytest.mark.parametrize("kind", ["add", "two", "max", "average"])
 def test_operators_without_weights_call_esp_nn(kind: str, backend: Path) -> None:
-    """ESP-NN computes rows that fill whole vectors."""
     programs = [by_vectors(kind, seed, channels=TWO_OPERANDS.index("MUL")) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(30)
 
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])
 def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str, tmp_path: Path) -> None:
-    """One file is compiled, like an emitted NAME_library.c, without optimization, so that unused calls stay."""
+    """Without optimization, calls of unused functions stay in the object file."""
     core = CORES["rv32"]
     if missing := missing_tools(core):
         pytest.skip(missing)

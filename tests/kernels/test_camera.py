@@ -1,4 +1,4 @@
-"""Convert camera frames row by row and compare with NumPy's conversion of the whole frame."""
+"""The C library converts camera frames row by row, with the same values as NumPy."""
 
 import ctypes
 from typing import Any

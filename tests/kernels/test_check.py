@@ -1,4 +1,4 @@
-"""tmo_check() refuses each kind of damage with the right status."""
+"""tmo_check() refuses each kind of damage to a program with the right status."""
 
 import dataclasses
 from collections.abc import Callable
@@ -101,7 +101,6 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 
 
 def test_tensors_are_inside_the_declared_slow_memory() -> None:
-    """The caller may have more slow memory than the program declares, or may not know its size yet."""
     program = dataclasses.replace(tensor(1, base=3, offset=16)(good()), slow=16 + 2 * 6 * 3)
     assert host.check(pack(program), [IN], [OUT]) is Status.OK
     small = dataclasses.replace(program, slow=program.slow - 1)
@@ -123,7 +122,6 @@ def test_tensors_are_inside_the_declared_slow_memory() -> None:
 def test_only_what_is_whole_is_reversed(
     program: Callable[[], Program], number: int, layout: int, status: Status
 ) -> None:
-    """Any program can make rows in reverse order. Only programs with tiles can store pixels in reverse order."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 
@@ -154,9 +152,7 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_source_has_no_older_rows(mode: int, status: Status) -> None:
-    """An input in the arena can keep older rows in a rolling buffer of the state. An external input cannot keep older
-    rows, because operators read the input in place.
-    """
+    """An external input cannot keep rows of earlier inferences, because the caller may change its buffer."""
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))
     (region,) = regions(read(optimize(data, input="sliding:1").model))

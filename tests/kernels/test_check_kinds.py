@@ -1,4 +1,4 @@
-"""Test tmo_check() on the data of each kind of operator: constants, tables, accesses."""
+"""Test tmo_check() on the constants, tables and accesses of each kind of operator."""
 
 import dataclasses
 from typing import Any
@@ -36,7 +36,6 @@ GATED = ProgramOp(
     Kind.MUL, (0, 2), 1, (0, 0), 0,
     multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
 )  # fmt: skip
-"""A function that returns a program, which multiplies an image by a constant of one pixel."""
 
 
 def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:
@@ -76,7 +75,7 @@ def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> N
 
 def test_a_constant_lies_in_the_program() -> None:
     image = bytearray(pack(gate()))
-    at = HEADER.itemsize + 2 * TENSOR.itemsize  # A constant's record begins with the constant's offset.
+    at = HEADER.itemsize + 2 * TENSOR.itemsize
     for offset, status in (
         (0, Status.TABLE),
         (len(image) - 1, Status.TABLE),
@@ -222,7 +221,6 @@ def test_each_kind_has_its_functions(kind: Kind, function: FloatFunction, status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
-    """tmo_check() also checks reads of an external input, whose pixels are converted to int8 while they are read."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(
@@ -260,7 +258,6 @@ MAKING = ProgramOp(
 ADDING = ProgramOp(
     Kind.ADD_SUMS, (0, 1), 2, (0, 0), 0, access=(Access(), Access()), param=0x23, **SCALES
 )  # fmt: skip
-"""An operator that adds sums of three bytes and sums of two bytes."""
 
 
 def rows(channels: int, base: int) -> ProgramTensor:

@@ -1,4 +1,4 @@
-"""Run two cores as two threads. Delays change no byte, ThreadSanitizer finds no race, and bad programs are refused."""
+"""Two threads run the parts of two cores. Delays change no output byte, and ThreadSanitizer finds no race."""
 
 import functools
 import os
@@ -25,9 +25,7 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""How many random networks ThreadSanitizer runs, and how often each network runs."""
 TSAN_FOUND = 66
-"""Exit code with which ThreadSanitizer ends a process after it found a race."""
 
 
 @functools.cache
@@ -53,7 +51,6 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
 
 
 def one_sharding(program: Program, kind: int, cut: int, accumulator: int | None = None) -> Program:
-    """Return the program with another division of work for the first operator that both cores compute."""
     assert program.cores
     shardings = [*program.cores.shardings]
     i = next(i for i, sharding in enumerate(shardings) if sharding.kind > Sharding.CORE_1)
@@ -112,7 +109,6 @@ def test_no_race_under_thread_sanitizer(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_random_networks_have_no_race(watched: Path) -> None:
-    """`make soak KIND=races` draws more random networks for two cores."""
     given = [case for seed in range(NETWORKS) for case in two_cores.random_cases(mobile(seed))]
     done = raced(watched, given, RUNS)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
@@ -134,7 +130,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(kind: Sharding) -> None:
-    """Two programs that run depthwise convolutions at once are refused, because ESP-NN has only one scratch buffer."""
+    """ESP-NN has a single scratch buffer, so two cores must not run depthwise convolutions at once."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shardings = [*program.cores.shardings]

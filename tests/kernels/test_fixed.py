@@ -1,4 +1,4 @@
-"""Compare fixed-point scaling with exact arithmetic. The library has three ways to multiply."""
+"""Each of the library's three fixed-point multiplications agrees with exact arithmetic."""
 
 import itertools
 import random
@@ -24,12 +24,11 @@ def wrap(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31. Halves are rounded up, and the result saturates."""
+    """Return a * b / 2^31. Halves are rounded up, and the result saturates."""
     return min(HIGH, floor(Fraction(a * b, 1 << 31) + HALF))
 
 
 def rescale(x: int, multiplier: int, shift: int) -> int:
-    """Return the scaled value, rounded twice: halves up, then halves away from zero. Left shifts wrap around."""
     if shift >= 0:
         return high_mul(wrap(x << shift), multiplier)
     value = Fraction(high_mul(x, multiplier), 1 << -shift)
@@ -42,7 +41,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # Each of the two roundings meets a value exactly between two results.
+    for _ in range(5_000):
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -69,4 +68,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # Enough random values lay exactly between two results.
+    assert sum(ties) > 500

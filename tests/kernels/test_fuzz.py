@@ -1,4 +1,4 @@
-"""Either tmo_check() refuses a damaged program, or the program runs without leaving its buffers."""
+"""Either tmo_check() refuses a damaged program, or the program stays inside its buffers."""
 
 import itertools
 import re
@@ -46,15 +46,12 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 ANY = ConversionOptions(seconds=0, effort=QUICKLY)
-"""Options for fast conversions, because the quality of the plans does not matter."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""Kernel family of a program, chosen by the last three bits of its seed."""
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs that have rolling buffers, column windows, branches, groups or sums."""
     paths = []
     for seed in range(SAMPLES):
         draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled
@@ -71,7 +68,6 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_poses(folder: Path) -> list[Path]:
-    """Write valid programs with computed indices, selected values, float32 values, or int4 weights."""
     options = replace(ANY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
@@ -82,7 +78,6 @@ def write_poses(folder: Path) -> list[Path]:
 
 
 def write_pools(folder: Path) -> list[Path]:
-    """Write valid programs with slow memory: random programs, and plans with and without copied weights."""
     paths = []
     for seed in range(SAMPLES):
         found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)
@@ -120,7 +115,6 @@ def residual() -> bytes:
 
 
 def write_shared(folder: Path) -> list[Path]:
-    """Write valid programs for two cores: random ones, and ones with all operators that two cores can divide."""
     found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES // 3)]
     for data, options in networks_to_plan():
         shared = family(options.target) in (Family.GENERIC, Family.DSP)
@@ -144,7 +138,7 @@ def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
 
 
 def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
-    """Return random bytes of a tensor. float32 values are never NaN, since compilers may change the bits of a NaN."""
+    """Draw no NaN as float32, because compilers may change the bits of a NaN."""
     if tensor.dtype == "FLOAT32":
         return rng.normal(scale=3, size=tensor.elements).astype(np.float32).view(np.int8)
     return rng.integers(-128, 128, tensor.nbytes, np.int8)
@@ -165,7 +159,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     yield from layered()
     for core in ("cortex-m4", "cortex-m55", "rv32-v"):
-        net = Net()  # Kernels may read more taps at once than a window has.
+        net = Net()
         x = net.conv2d(net.input((1, 4, 24, 4)), 16)
         ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
         yield net.model(*ends), replace(by_row, ops="group", target=core)
@@ -201,13 +195,13 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """Programs are damaged at random. `make soak KIND=programs` uses libFuzzer, which needs clang."""
+    """`make soak KIND=programs` damages programs by libFuzzer, which needs clang."""
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
-    assert min(refused, finished, right, finished - right) > count // 50  # All outcomes occurred.
+    assert min(refused, finished, right, finished - right) > count // 50
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # Few samples are named pools or poses, so extra runs of the fuzzer damage them.
+    else:
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 
@@ -233,7 +227,6 @@ def test_listed_parts_are_enough_for_partial_sums(
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
-    """Write programs whose headers list no needed parts of the library, although the programs need some."""
     first, size = HEADER.fields["parts"][1], HEADER["parts"].itemsize
     paths = []
     for path in samples:
@@ -246,7 +239,6 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 
 
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
-    """Run damaged programs. Return how many are refused, how many finish, and how many have the right outputs."""
     seed = 1
     said = run(fuzzer, str(seed), str(count), *samples)
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))
@@ -256,7 +248,6 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """The two cores of a program share nothing but buffers. `make soak KIND=shared` damages more programs."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     run(fuzzer, "1", "1000", *shared)

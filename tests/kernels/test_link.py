@@ -1,4 +1,4 @@
-"""Test messages between devices (custom_ops/links/tmo_link.c) that links lose, repeat, delay or damage."""
+"""Test custom_ops/links/tmo_link.c with messages that are lost, repeated, delayed or damaged."""
 
 import ctypes
 import zlib
@@ -16,7 +16,6 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """Delay a message by less than the time for which a link waits, by exactly this time, or by more."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message
@@ -69,7 +68,7 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
         next(half)
         device = (first, second)[seed % 2]
         device.restart(first.rng.randrange(1 << 16))
-        first.inbox.clear(), second.inbox.clear()  # Reopen the link.
+        first.inbox.clear(), second.inbox.clear()
         first.pending = second.pending = b""
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
 

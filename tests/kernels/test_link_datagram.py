@@ -1,4 +1,4 @@
-"""Send rows by radio (custom_ops/links/tmo_link_datagram.c), with lost frames and lost acknowledgements."""
+"""Test custom_ops/links/tmo_link_datagram.c with lost frames and lost acknowledgements."""
 
 import ctypes
 import random
@@ -32,8 +32,6 @@ class Datagrams(ctypes.Structure):
 
 
 class Radio(Device):
-    """A device that loses each frame, and each acknowledgement, with the probability `loss`."""
-
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, *, loss: float, room: int = 1024) -> None:
         self.loss, self.room, self.time, self.refuses = loss, room, 0, 0
         self.sent: deque[bytes] = deque()
@@ -48,7 +46,6 @@ class Radio(Device):
         self.links[1 - self.number].room = self.room
         self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.links, 2, first & 255)
         mine = self.library.tmo_datagram_transport(ctypes.byref(self.datagrams))
-        # Waits of one tick let the other device run in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
         self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
         self.sent.clear()
@@ -59,7 +56,6 @@ class Radio(Device):
         return bool(link.written != link.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """The last frame of a message may be incomplete or lost, so the device polls once more at the end."""
         for status in super().rows(script, data):
             left = 0 if status == WAIT else PATIENCE
             while left and not self.library.tmo_datagram_done(ctypes.byref(self.datagrams)):
@@ -105,7 +101,6 @@ def radios(library: ctypes.CDLL, seed: int, **settings: Any) -> tuple[Radio, Rad
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_cross_by_radio(library: ctypes.CDLL, seed: int, loss: float) -> None:
-    """Lost frames are sent again and duplicates are dropped, so no inference ends with an error."""
     first, second = radios(library, seed, loss=loss)
     assert [both(first, second, drawn(first.rng)) for _ in range(20)] == [(OK, OK)] * 20
     assert first.refuses + second.refuses > 0

@@ -1,4 +1,4 @@
-"""Send rows over stream sockets (custom_ops/links/tmo_link_socket.c), with this computer's clock."""
+"""Test custom_ops/links/tmo_link_socket.c with real sockets and the computer's clock."""
 
 import contextlib
 import ctypes
@@ -12,9 +12,7 @@ import pytest
 from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 PEERS = 16
-"""The value of TMO_SOCKET_PEERS in the C library."""
 LONG = 60_000
-"""Milliseconds that no wait exceeds, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):
@@ -29,7 +27,6 @@ class Connected(Device):
         self.sockets = Sockets((ctypes.c_int * PEERS)(*[-1] * PEERS))
         self.sockets.fd[1 - number] = stream
         mine = library.tmo_socket_transport(ctypes.byref(self.sockets))
-        # Poll one millisecond at a time, so that the other device runs in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
         self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
         self.restart(1)
@@ -62,7 +59,6 @@ def fill(stream: socket.socket) -> int:
 
 
 def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: Streams) -> None:
-    """A sender continues when the socket has space again, and times out if the socket stays full."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
     data = drawn(first.rng)
     full = fill(streams[0])
@@ -77,7 +73,7 @@ def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: St
 
 
 def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, streams: Streams) -> None:
-    """If one device is gone, the other device stops waiting or sending, and no signal ends the program."""
+    """If one device is gone, the other device gets an error, and no SIGPIPE ends the program."""
     device = Connected(library, 1, streams[1].fileno())
     waiting = device.rows(ANSWER, drawn(device.rng))
     assert next(waiting) == WAIT

@@ -1,4 +1,4 @@
-"""Send rows over serial links (custom_ops/links/tmo_link_uart.c) through pseudo-terminals."""
+"""Test custom_ops/links/tmo_link_uart.c over pseudo-terminals."""
 
 import ctypes
 import os
@@ -55,7 +55,6 @@ class Serial(Device):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_cross_a_serial_link(library: ctypes.CDLL, seed: int) -> None:
-    """Foreign bytes on the link are skipped, or end an inference with a status."""
     ends = os.openpty()
     try:
         for end in ends:

@@ -1,4 +1,4 @@
-"""Run programs with nested loops. The executor stays inside its buffers, however deep the loops are nested."""
+"""Run programs with nested loops of any depth."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,6 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""Offset of the record of the group of operators in the program good()."""
 
 
 def test_any_nesting_runs_the_same_order() -> None:
@@ -35,14 +34,13 @@ def test_any_nesting_runs_the_same_order() -> None:
         assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
         (watched,) = host.run_guarded(pack(other), found.arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
-        pushed = pack(streamed(other, rng))  # Each push continues where the last push ended.
+        pushed = pack(streamed(other, rng))
         assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Run each group's operators in a random order, with the number of iterations that the program states."""
     groups, left = [], program.iterations
     for n, group in enumerate(program.groups):
         last = n + 1 == len(program.groups)
@@ -61,7 +59,7 @@ def test_a_wrong_order_does_no_harm() -> None:
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
         size = found.expected.size
         assert host.check(damaged, [values.nbytes for values in found.inputs], [size]) is Status.OK
-        with contextlib.suppress(ModelError):  # The damage may let an operator run too often.
+        with contextlib.suppress(ModelError):
             host.run_guarded(damaged, found.arena, found.inputs, [size])
 
 
@@ -104,7 +102,6 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """The rows of a stripe are right, even for stripes that never occur in random networks."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,4 +1,4 @@
-"""Compare packed kernels with kernels for any core. On this machine, C replaces the packed kernels' assembly."""
+"""Kernels for packed weights give the same bytes as kernels for any core. On a PC, C code replaces their assembly."""
 
 import dataclasses
 
@@ -20,7 +20,6 @@ INT32_MIN = -(1 << 31)
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_networks(family: Family) -> None:
-    """Test odd shapes, any window, and all remainders of channels and columns, in rows and in tiles."""
     done: set[Packing] = set()
     for seed in range(examples(120)):
         draw = (packed, pixels, packed, tiled, packed, two_rows, packed, by_row)[seed % 8]
@@ -34,7 +33,6 @@ def test_networks(family: Family) -> None:
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
 def test_constants_for_vectors_are_checked(kind: str) -> None:
-    """Shifts of packed additions must be 1 to 22, and all weights and scales must be present."""
     found = alone(Layer(kind, channels=6), (1, 6, 6, 6), Family.RVV)
     program, sizes = found.program, ([216], [found.expected.size])
     (op,) = program.ops
@@ -54,7 +52,6 @@ def test_constants_for_vectors_are_checked(kind: str) -> None:
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
-    """One addition has scales that TFLM never makes, and another addition shifts to the right."""
     program = alone(Layer("add", other=1), (1, 3, 3, 2), Family.DSP, inputs=2).program
     (add,) = program.ops
     assert add.packing and add.scales is not None

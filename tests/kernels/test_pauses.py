@@ -1,4 +1,4 @@
-"""A run that pauses after any iterations gives the same result as a run without pauses."""
+"""A run that pauses at random iterations gives the same output bytes as a run without pauses."""
 
 import ctypes
 

@@ -1,8 +1,4 @@
-"""Test inputs outside the arena.
-
-The executor stops until the caller has pushed the missing rows of a streamed input. The executor reads an external
-input from the caller's buffer. The inputs of the test programs are kept whole by the caller (sources.py).
-"""
+"""Test streamed inputs, whose rows the caller pushes, and external inputs, which stay in the caller's buffer."""
 
 import ctypes
 from collections.abc import Callable
@@ -32,7 +28,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # Some inputs cannot be streamed.
+            continue
         data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
@@ -50,11 +46,10 @@ def _apart(data: bytes, source: int, output: int) -> host.DeviceArena:
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
 def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
-    """The frame is part of a larger frame with padding after each row."""
     for seed in seeds(16):
         found = drawn(seed)
         if not can_be_source(found.program):
-            continue  # Some inputs cannot be external.
+            continue
         program, rng = external(found.program), np.random.default_rng(seed)
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
@@ -64,7 +59,6 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """Call tmo_run() on a frame with a border. changes: other values of fields of the frame's tmo_source."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room

@@ -1,4 +1,4 @@
-"""Test C modules of `optimize app.toml --emit c`: several models in one arena without an interpreter, in any order."""
+"""Test C modules of `optimize app.toml --emit c`, with which several models share an arena without an interpreter."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
 LIBRARY = ROOT / "custom_ops"
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # The option -O0 halves GCC's time.
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]
 WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 SEED, STEPS = 29, 300
@@ -34,7 +34,6 @@ SEED, STEPS = 29, 300
 
 @cache
 def several() -> AppOptimized:
-    """The models have streamed or external inputs, a state, retained outputs, or builtin operators between ours."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -53,7 +52,6 @@ def in_pauses() -> AppOptimized:
 
 @cache
 def in_slow_memory() -> AppOptimized:
-    """Two models run at the same time, with tensors in slow memory, and a third model runs alone."""
     models = {"a": AppModel(RESNET), "b": AppModel(RESNET), "c": AppModel(small(4))}
     return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=12kB,slow=20kB"}, name="two"))
 
@@ -130,7 +128,6 @@ static int turn_{c}(void) {{
 
 
 def turn(m: Module, retained: bool) -> str:
-    """Return a C function that runs a model once, or returns 0 if another model must run first."""
     assert m.shared is not None
     outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
     fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]
@@ -166,7 +163,6 @@ def main(result: AppOptimized) -> str:
 
 
 def gaps(result: AppOptimized) -> bytes:
-    """Return a mask of the bytes of the arena that no model uses."""
     found = modules(result)
     free = np.ones(next(m.arena for m in found.values()), np.uint8)
     for name, m in found.items():
@@ -190,7 +186,6 @@ def built(result: AppOptimized, folder: Path) -> None:
 
 
 def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
-    """Return how many calls came too early, and how many bytes the self-test found wrong."""
     order, runs = interleaved(result, STEPS, SEED)
     rng, expected = np.random.default_rng(SEED), {}
     for name, entry in result.app.models.items():
@@ -219,7 +214,6 @@ def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
 @pytest.mark.parametrize("app", APPS)
 def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> None:
-    """No byte between models is written, and a call that comes too early runs nothing."""
     result = APPS[app]()
     built(result, tmp_path)
     refused, wrong = ran(result, tmp_path)

@@ -1,4 +1,4 @@
-"""Test projects that `optimize app.toml --emit` writes, in which all models run in one arena."""
+"""Test projects that `optimize app.toml --emit` writes for several models."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The library that `make arduino` builds compiles as Arduino compiles libraries, and sketches run with it."""
+"""The Arduino library that `make arduino` builds compiles like in the Arduino IDE, and its sketches run."""
 
 import re
 import shutil
@@ -20,14 +20,14 @@ HERE = Path(__file__).parent / "arduino"
 SKETCHES = sorted((ROOT / "arduino/examples").glob("*/*.ino"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
-BUILDER = Path("/usr/share/arduino-builder")  # The folder of Debian's package.
+BUILDER = Path("/usr/share/arduino-builder")
 AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
 
 
 @pytest.mark.slow
 def test_arduino_would_take_every_file() -> None:
-    """Symbolic links break in zip files and on Windows, and arduino-builder silently skips .cc files."""
+    """Symbolic links break in zip files and on Windows, and Arduino's builder skips .cc files."""
     assert not [path for path in arduino_library().rglob("*") if path.is_symlink() or path.suffix in (".cc", ".cxx")]
     assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
 
@@ -38,7 +38,7 @@ def test_arduino_would_take_every_file() -> None:
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
-    """Only the C part of the library is built, because AVR has no C++ standard library."""
+    """AVR has no C++ standard library, so only the C part of the library is compiled."""
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
@@ -49,7 +49,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
         "-build-path", build, HERE / "kernels/kernels.ino",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "tmo" not in done.stdout + done.stderr  # No file of this repository causes a warning.
+    assert "tmo" not in done.stdout + done.stderr
     sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
@@ -57,7 +57,6 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
 
 
 def compiled(folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
-    """Compile to object files in an empty folder with an Arduino core's standards, gnu11 and gnu++14."""
     common = ["-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
     c, cpp = [], []
     for path in sorted(sources):
@@ -78,7 +77,6 @@ def library() -> list[Path]:
 @pytest.mark.slow
 @needs_host
 def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> None:
-    """Threads that run programs share nothing but the caller's buffers, because the C library has no globals."""
     said = run("size", "-A", *(made for made in library if made.stem != "tmo_tflm"), cwd=tmp_path)
     found = re.findall(r"^\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+(\d+)", said, re.MULTILINE)
     assert set(found) == {"0"}
@@ -88,9 +86,8 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # The arena on a PC is larger than on a board.
+    for ops in source.glob("*_ops.h"):
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    # The Arduino IDE includes Arduino.h before the sketch.
     sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]
     made = [*compiled(out, sources, *defines, "-include", "Arduino.h", "-x", "c++"), *library]
     run("g++", *made, *SPRING.link, "-pthread", "-o", "program", cwd=out)
@@ -108,7 +105,6 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     ],
 )
 def test_sketches_run(tmp_path: Path, sketch: str, platform: tuple[str, ...], begins: str, library: list[Path]) -> None:
-    """A thread stands for the second core of an RP2040, on which the first core waits."""
     assert run_sketch(sketch, tmp_path, library, *platform).startswith(begins)
 
 
@@ -119,7 +115,7 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
 ) -> None:
     case = camera.Case(camera.RGB565_BE, (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
-    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # The sketch draws a circle.
+    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2
     first, last = np.where(inside, 0xC6, 0x39), np.where(inside, 0x18 + (x & 3), 0xE7)
     frame = np.stack([first, last], axis=2).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))

@@ -1,4 +1,4 @@
-"""The C library builds from its manifest alone, as in firmware, in strict C11 without Python, CMake or TFLM."""
+"""The C library compiles in strict C11 without Python and TFLM."""
 
 import re
 import shutil
@@ -29,7 +29,6 @@ message(STATUS "adapter;${{adapter}};${{links}};${{options}}")
 
 @pytest.mark.slow
 def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
-    """A user's project may compile without -Werror, and needs no flag for the model."""
     if not shutil.which("cmake") or not shutil.which("cc"):
         pytest.skip("no cmake, or no C compiler")
     net = Net(2)
@@ -47,7 +46,7 @@ def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_one_file_can_hold_the_whole_library(tmp_path: Path) -> None:
-    """NAME_library.c includes all sources, so no two sources may define the same static name."""
+    """An emitted NAME_library.c includes all sources, so no two sources may define the same static name."""
     (tmp_path / "all.c").write_text('#include "tmo/embed.h"\nextern const tmo_library all;\n')
     strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     folders = [f"-I{LIBRARY / folder}" for folder in ("include", "src")]

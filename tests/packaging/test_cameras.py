@@ -1,4 +1,4 @@
-"""Test the camera code of emitted projects with drivers that give a known picture."""
+"""Test the camera code of emitted projects with simulated cameras."""
 
 import subprocess
 from pathlib import Path
@@ -24,7 +24,7 @@ CAMERAS = Path(__file__).parent / "cameras"
 LIBRARY = ROOT / "custom_ops"
 OV7675, ESP32 = 1, 2
 SIZES = {OV7675: (160, 120), ESP32: (320, 240)}
-"""Size of the camera's picture for a model of 170 x 100 pixels."""
+"""Width and height of the camera's picture for a model with an input of 170 x 100 pixels."""
 MAIN = """
 #include <stdio.h>
 #include "net_camera.h"
@@ -76,15 +76,11 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "channels", "dtype", "affine", "black", "white"),
-    [
-        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # The quantized range ends below full brightness.
-        (OV7675, 3, "FLOAT32", None, 0, 1),
-    ],
+    [(ESP32, 3, "INT8", (0.0071, -9), -1, 1), (OV7675, 3, "FLOAT32", None, 0, 1)],
 )
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """NumPy crops, scales, converts to grey and quantizes the picture to compute the expected input."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]
@@ -119,7 +115,7 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
         ((0.8 / 255, -128), 0, 1),
         ((2 / 255, 0), -1, 1),
         ((1.0, -128), 0, 255),
-        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # For unusual scales, black is -128 and white is 127.
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),
     ],
 )
 def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:

@@ -1,4 +1,4 @@
-"""The device packages of `make dist` contain exactly what users need, and every build makes equal packages."""
+"""The packages of `make dist` contain exactly the files that users need, and each build gives equal bytes."""
 
 import hashlib
 import os
@@ -19,7 +19,6 @@ import tflm_memopt
 PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
 LIBRARY = ROOT / "custom_ops"
 LARGEST = 1_000_000
-"""Maximum bytes of a package, far fewer than any registry allows."""
 
 needs_platformio = pytest.mark.skipif(bool(PIO["missing"]()), reason=PIO["missing"]() or "present")
 
@@ -49,7 +48,6 @@ def sources(*folders: str) -> dict[str, bytes]:
 
 CODE = sources("include", "src", "tflm")
 WITH_LINKS = {**CODE, **sources("links")}
-"""Files of the library with the optional links between devices."""
 
 
 @pytest.mark.slow
@@ -59,7 +57,7 @@ def test_packages_hold_the_library_and_are_always_the_same(tmp_path: Path) -> No
     for out, packages in ((first, ("arduino", "platformio", "esp-idf")), (again, ("platformio", "esp-idf"))):
         done = dist(out, *packages)
         assert done.returncode == 0, done.stdout + done.stderr
-    (archive,) = arduino_library().parent.glob("*.zip")  # Another test process has built the zip file.
+    (archive,) = arduino_library().parent.glob("*.zip")
     shutil.copy(archive, package(again, "arduino.zip"))
     digests = [{p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in out.iterdir()} for out in (first, again)]
     assert digests[0] == digests[1]

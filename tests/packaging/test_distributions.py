@@ -1,7 +1,4 @@
-"""Test what pip installs: the wheel with and without a compiler, and the source distribution that builds it.
-
-`make dist` builds the wheel and the source distribution, and checks both with twine.
-"""
+"""pip installs the wheel with and without a C compiler, and can build the wheel from the source distribution."""
 
 import os
 import subprocess
@@ -100,10 +97,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def installed(wheel: Path, folder: Path) -> Command:
-    """Install a wheel in a separate environment and return the installed command.
-
-    The environment has the dependencies of the tests' environment, and neither make nor a compiler on its PATH.
-    """
+    """Install a wheel in an environment without make or a compiler, and return the path of the command."""
     environment = folder / "venv"
     venv.create(environment, with_pip=False)
     (scripts,) = (path.parent for path in environment.rglob("python") if path.parent.name in ("bin", "Scripts"))
@@ -128,7 +122,7 @@ def test_the_installed_command_needs_no_compiler(wheel: Path, tmp_path: Path) ->
         assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "out/small.report.html").is_file()
     verify = ["verify", model, "out/small.tflite", "--runs", "1"]
-    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # A project has expected outputs.
+    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]
     for arguments in (verify, projects):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr

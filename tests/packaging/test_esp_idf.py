@@ -1,6 +1,5 @@
-"""Test which sources the ESP-IDF component registers, and that cross compilers accept an emitted program.
-
-ESP-IDF is not installed. A function that logs its arguments replaces idf_component_register().
+"""The ESP-IDF component registers all sources, and cross compilers accept an emitted program. A function that prints
+its arguments replaces ESP-IDF's idf_component_register().
 """
 
 import re
@@ -30,7 +29,7 @@ endfunction()
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """Return the component's sources and include folders. ESP-IDF reads CMakeLists.txt alone and in a project."""
+    """ESP-IDF reads CMakeLists.txt twice: as a script, and in a project."""
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]
@@ -96,7 +95,7 @@ def test_the_readme_names_the_target_of_the_board(board: str, target: str) -> No
 
 @pytest.mark.parametrize(("board", "octal"), [("xiao_esp32s3", True), ("esp32s3", False)])
 def test_psram_of_an_esp32s3_runs_at_80_mhz(board: str, octal: bool) -> None:
-    """The costs of slow memory were measured with octal PSRAM at 80 MHz, which is not ESP-IDF's default."""
+    """The project's costs of slow memory are those of PSRAM at 80 MHz, which is not ESP-IDF's default."""
     about = About("net", ("net",), "1,000", True)
     files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about, slow=1000))
     settings = files["sdkconfig.defaults.esp32s3"].splitlines()

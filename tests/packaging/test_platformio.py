@@ -1,4 +1,4 @@
-"""PlatformIO builds and tests the library without a network, on this machine and on a Cortex-M4 in QEMU."""
+"""PlatformIO builds and tests the library on a PC and on a Cortex-M4 in QEMU, without a network."""
 
 import configparser
 import re
@@ -19,14 +19,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 
 
 def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    arduino_library()  # This call converts the models that the programs include.
+    arduino_library()
     command, environment = PIO["command"](arguments)
     environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def environments() -> set[str]:
-    """Return the environments that need no network."""
     config = configparser.ConfigParser()
     config.read(ROOT / "platformio.ini")
     return {name.strip() for name in config["platformio"]["default_envs"].split(",")}

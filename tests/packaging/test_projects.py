@@ -1,4 +1,4 @@
-"""The projects that `optimize --emit` writes are complete, and build and run unchanged on this machine."""
+"""Projects that `optimize --emit` writes are complete, and run unchanged on a PC."""
 
 import re
 from collections.abc import Mapping
@@ -35,14 +35,13 @@ def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[st
     ("project", "where", "tflm"), [("platformio", "external", "SPRING"), ("esp-idf", "stream:4", "AUTUMN")]
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
-    """Arduino's library manager and PlatformIO have a TFLM of spring 2023, and ESP-IDF has later versions."""
+    """Arduino and PlatformIO have a TFLM of spring 2023, and ESP-IDF has later versions."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
 
 
 @pytest.mark.slow
 @needs_host
 def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
-    """On a board without PSRAM, a program that needs slow memory prints an error."""
     files = written("external", memory="fast=9kB,slow=1MB")
     assert re.fullmatch(SAME, told("esp-idf", files, TFLM["AUTUMN"], tmp_path))
     main = tmp_path / "esp-idf/main"
@@ -61,7 +60,6 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 @needs_host
 @pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
-    """The self-test fills the sliding input. Each later pass through the program's loop adds new rows."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
@@ -70,7 +68,6 @@ def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> 
 @pytest.mark.slow
 @needs_host
 def test_a_project_runs_on_both_cores(tmp_path: Path) -> None:
-    """A thread stands for the second core, and prints that it ran."""
     files = written("arena", cores=2)
     library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
     before, found, behind = files[library].partition(b"  team->status = team->help(team);")
@@ -82,7 +79,6 @@ def test_a_project_runs_on_both_cores(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_host
 def test_a_project_has_the_models_ports(tmp_path: Path) -> None:
-    """The self-test fails if the stored values of two inputs are exchanged."""
     files = tflm_memopt.optimize(MADE["swapped"](), name="swapped").files(PROJECTS)
     assert re.fullmatch(SAME, told("arduino", files, TFLM["SPRING"], tmp_path / "right"))
     wrong = {path: exchanged(data) if path.endswith("_sample.h") else data for path, data in files.items()}
@@ -107,7 +103,6 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     [("arduino", "arena", "SPRING", OV7675), ("esp-idf", "external", "AUTUMN", ESP32)],
 )
 def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
-    """The program prints the class name and score that TFLM gives for the camera's picture."""
     model, files = classifier(where)
     (main,) = (name for name in files if name.startswith(project) and name.endswith("net_model.h"))
     (tmp_path / main).parent.mkdir(parents=True)
@@ -133,14 +128,12 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test runs the first inference of a model with a state under TFLM of spring 2023."""
     files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 
 
 def exchanged(header: bytes) -> bytes:
-    """Exchange the stored test values of the first two inputs that have the same size."""
     sizes = dict(re.findall(r"(\w+_input_\d+)\[(\d+)\]", header.decode()))
     a, b = next(
         (a, b) for a, b in combinations(sizes, 2) if sizes[a] == sizes[b] and values(header, a) != values(header, b)

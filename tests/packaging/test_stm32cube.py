@@ -1,7 +1,5 @@
-"""Test the project that STM32CubeIDE imports.
-
-The test reads the project's files as the IDE does, and builds the project with Arm's compiler. The IDE itself is not
-used. A program with the project's start-up code runs in QEMU, on a machine with the memories of an STM32F405.
+"""The project for STM32CubeIDE builds with Arm's compiler. A program with the project's start-up code runs in QEMU, on
+a machine with the memories of an STM32F405.
 """
 
 from __future__ import annotations
@@ -92,7 +90,6 @@ def unpacked(board: str, folder: Path) -> Path:
 )
 @pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
-    """Users add TFLM's sources, and the tests add TFLM's headers."""
     build = Build.of(unpacked(board, tmp_path))
     ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
     assert len(ours) == 4 and all(path.is_dir() for path in ours)
@@ -136,7 +133,7 @@ int main() {
     not shutil.which("arm-none-eabi-g++") or not shutil.which("qemu-system-arm"), reason="no arm, or QEMU"
 )
 def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
-    """A program has initialised data, constructors, floating point and SysTick, and can print in two ways."""
+    """Initialised data, constructors, floating point, SysTick and printing work."""
     project = unpacked("disco_f407vg", tmp_path)
     build = Build.of(project)
     (tmp_path / "main.cpp").write_text(BARE)

@@ -1,7 +1,5 @@
-"""Run the commands of examples/two_devices, then the two sketches as two processes on this machine.
-
-A socket that loses frames replaces the radio. ThreadSanitizer watches the data that a sketch and the radio's task
-share.
+"""Run the commands of examples/two_devices, and its two sketches as processes on a PC. A socket that loses frames
+replaces the radio.
 """
 
 import json
@@ -26,7 +24,6 @@ PC_ARENA = 80_000
 
 
 def boards(folder: Path) -> Path:
-    """Run README.md's commands in a copy of the example, and return the folder of the copy."""
     here = folder / "examples/two_devices"
     shutil.copytree(EXAMPLE, here)
     for name in ("custom_ops", "examples/shapes"):
@@ -40,8 +37,8 @@ def boards(folder: Path) -> Path:
 
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
-    """Compile a board's program. The program's clock runs slower than real time, because this machine may be busy."""
-    for ops in folder.glob("*_ops.h"):  # A PC needs a larger arena.
+    """Compile a sketch whose clock is slower than real time, because the PC may be busy."""
+    for ops in folder.glob("*_ops.h"):
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)
@@ -81,4 +78,4 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     assert b"data race" not in complaints, complaints.decode()
     assert "OTHER" not in done.stdout
     right = done.stdout.count("star, the same scores as on a PC, ")
-    assert right >= 2, done.stdout  # The second device may start late.
+    assert right >= 2, done.stdout

@@ -1,7 +1,5 @@
-"""Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
-
-Kconfiglib reads the Kconfig files, because Zephyr is not installed. Stubs log the arguments of Zephyr's CMake
-functions.
+"""Test the settings and the CMakeLists.txt of the Zephyr module. Functions that print their arguments replace Zephyr's
+CMake functions.
 """
 
 import re
@@ -26,7 +24,6 @@ endfunction()
 
 
 def built(folder: Path, *settings: str) -> dict[str, list[str]]:
-    """Return what CMakeLists.txt passes to Zephyr: library, sources, include folders."""
     script = folder / "record.cmake"
     defined = "".join(f"set(CONFIG_{name} y)\n" for name in settings)
     script.write_text(

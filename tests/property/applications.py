@@ -1,4 +1,4 @@
-"""Draw random applications: models in one arena, some of which stream inputs, keep states or outputs, or pause."""
+"""Draw random applications, which are groups of models that share an arena."""
 
 import random
 from typing import Any
@@ -14,9 +14,7 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": 0.05, "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
-"""Codes of errors with which a random application may be refused."""
 STEPS = 40
-"""Number of inferences or pushes of rows in each application."""
 
 
 def examine(seed: int, machine: Machine) -> str:

@@ -1,6 +1,6 @@
-"""Random float32 networks, which are random int8 networks with other types and with values of any size.
+"""Turns random int8 networks into float32 networks, whose values may be huge, infinite or NaN.
 
-Outputs must have equal bytes, apart from NaN, since IEEE 754 does not define the sign and payload of NaN.
+Output bytes are equal apart from NaN, because IEEE 754 does not define the sign and payload of NaN.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,6 @@ FLOAT = (
     "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed", "picked", "masked",
     "selected", "log softmax", "reduce", "resize", "channels first", "normalized", "summed",
 )  # fmt: skip
-"""Kinds of layers for which TFLM has float32 kernels."""
 Floats = NDArray[np.float32]
 WILD = (0.0, -0.0, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf, np.nan, 1.4e-45)
 
@@ -74,7 +73,7 @@ def inputs_of(data: bytes, seed: int) -> list[Inputs]:
 
 
 def examine_float(recipe: Recipe, options: ConversionOptions | None = None) -> bool:
-    """Rewrite a float32 form of a recipe's model and compare the outputs. Return whether anything was converted."""
+    """Compare a float32 network's outputs before and after rewriting. Return whether anything was rewritten."""
     data = in_float(build(recipe), recipe.seed, 0.05 if recipe.seed % 3 == 0 else 0.0)
     try:
         before = original(data)

@@ -1,4 +1,4 @@
-"""Makes plans that no planner would choose, whose layers run in tiles, and draws networks for such plans."""
+"""Makes plans that no planner would choose, in which layers run in random groups and tiles."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -34,9 +34,8 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Divide the layers into any number of groups that run in tiles.
-
-    widening: source of random numbers for tiles of different widths within a group, or None for equal widths.
+    """Divide the layers into random groups that run in tiles. widening: random numbers for tiles of different widths,
+    or None for equal widths.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
@@ -59,7 +58,6 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: r
 
 
 def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
-    """Make some adjacent operators compute wider tiles, or let the first operators compute whole rows."""
     if rng.random() < 0.5:
         return in_rows(group, chain, rng.randrange(len(group.stages)))
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
@@ -67,7 +65,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """While the context is active, every plan divides the layers at random and reverses some groups."""
+    """Replace the planner: inside this context, plans divide the layers into groups at random."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")

@@ -1,4 +1,4 @@
-"""Compile C modules of random networks with sanitizers, and compare each input and output with TFLM."""
+"""Compile C modules of random networks with sanitizers, and compare their outputs with TFLM's."""
 
 import random
 import tempfile
@@ -31,18 +31,11 @@ from tflm_memopt.runtime.verify import sample, verify
 NAME = "net"
 SECONDS = 0.05
 RUNS = 3
-"""Number of random inferences of each module, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""After an error with one of these codes, the test tries another place of the input."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
-"""Codes of errors with which a model that cannot become a C module is refused."""
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
-    """Convert the model with random settings, write its module to the folder, and return the converted model.
-
-    Raises UsageError if the model cannot become a module.
-    """
     source = read(data)
     if why := annotation.left_whole(source):
         raise UsageError(why, code="unsupported_operator")

@@ -1,8 +1,4 @@
-"""Recipes that describe random networks. A recipe is small enough to be printed when a test fails.
-
-Every recipe can be built, because layers pad large windows and reshape vectors to images. Most operators can be
-converted, and a few stay builtin.
-"""
+"""Describes random networks by recipes, which are small enough for a failing test's message."""
 
 import math
 from collections.abc import Sequence
@@ -16,20 +12,18 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A random model. Outputs are the unread tensors and the tensors with the indices `extra` (0 is the newest)."""
+    """Outputs of the model are all unread tensors, and the tensors with the indices `extra` (0 is the newest)."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Type of the model's inputs and outputs. Operators convert inputs and outputs of other types than INT8."""
+    """Type of the model's inputs and outputs."""
     inside: str = "INT8"
-    """Type of the network's activations. If the type is INT16, inputs and outputs of the model are INT16, too."""
+    """Type of the network's activations."""
     unwanted: int = 0
-    """Number of unread tensors that do not become outputs of the model."""
     unused: int = 0
-    """Number of unused tensors at the start, which shift the indices of all other tensors."""
 
 
 def build(recipe: Recipe) -> bytes:
@@ -108,10 +102,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. Each network takes its kinds of layers from one of the `sets`.
-
-    By default, some networks have only supported operators, some have any operators, and some are image classifiers.
-    """
+    """Draw networks of up to `most` layers, each of which takes its kinds of layers from one of the `sets`."""
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))

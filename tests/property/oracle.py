@@ -1,4 +1,4 @@
-"""Compares the original and the rewritten model in the official TFLM wheel in this process: outputs and arena sizes."""
+"""Compares outputs and arena sizes of original and rewritten models under the official TFLM wheel."""
 
 import contextlib
 import importlib
@@ -29,14 +29,12 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
-"""Search efforts for random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Extreme input values of each type. Types without an entry have the limits ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
-    """Return the rewritten model and its checked plan, even if the plan saves little, if anything is converted."""
+    """Return the rewritten model and its checked plan, even if the plan saves little memory."""
     source = read(data)
     planned = make_plan(source.graph, options)
     return planned and (lowered(source, planned, options), planned)
@@ -55,7 +53,6 @@ def rewrite_whole(data: bytes) -> bytes:
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model or lacks an operator."""
     return interpreter(runnable(data), arena)
 
 
@@ -102,10 +99,7 @@ def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
 
 
 def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = None) -> Any:
-    """Check that both models give the same output bytes in each run, and return the rewritten model's interpreter.
-
-    before: an interpreter of the original model, or None.
-    """
+    """Check that two models give the same output bytes, and return an interpreter of the rewritten model."""
     a, b = before or original(data), rewritten(new)
     outputs = len(read(data).graph.outputs)
     for inputs in draw_inputs(data, seed):
@@ -116,10 +110,7 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 
 
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
-    """Check that the rewritten model's arena has the predicted size, including the scratch of builtin operators.
-
-    An arena that can only be estimated is not checked. interpreter: an interpreter of the model, or None.
-    """
+    """Check that the rewritten model's arena has the predicted size, if the prediction is exact."""
     arena = predict(new, "lp64", recording=True)
     if arena.exact:
         interpreter = interpreter or rewritten(new)
@@ -137,7 +128,6 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stderr() -> Iterator[Any]:
-    """Capture what native code writes to stderr, and yield a function that returns the text."""
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as file:

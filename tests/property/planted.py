@@ -1,4 +1,4 @@
-"""Modifies the weights of a model, channel by channel, so that channels are dead or look dead."""
+"""Changes weights of a model so that some channels never influence an output, or nearly never."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,15 @@ WEIGHTED = {
     schema.BuiltinOperator.DEPTHWISE_CONV_2D: 3,
     schema.BuiltinOperator.FULLY_CONNECTED: 0,
 }
-"""Axis of the output channels in the filter of each operator."""
 
 
 @dataclass
 class Channel:
-    """The constants of one output channel, as views, so that writing to an array changes the model."""
+    """The constants of one output channel, as arrays that share their memory with the model."""
 
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
     scales: Sequence[NDArray[np.float32]]
-    """The scales of filter and bias. All channels may share one scale."""
 
     def set_bias(self, value: int) -> None:
         if self.bias is not None:
@@ -53,12 +51,12 @@ SPOIL: Sequence[Callable[[Channel], None]] = (
     lambda c: c.set_bias(-(1 << 15)),  # Possibly below.
     lambda c: c.set_bias(INT32.min),  # Sums wrap.
     lambda c: c.set_bias(INT32.max),
-    lambda c: c.set_bias(INT32.max - 70_000),  # Some sums wrap around.
+    lambda c: c.set_bias(INT32.max - 70_000),
     Channel.silence,
     _silent_at_zero,
-    lambda c: c.scale_by(2.0**-40),  # The quantized multiplier becomes 0.
-    lambda c: c.scale_by(2.0**-21),  # The right shifts become nearly 31.
-    lambda c: c.scale_by(2.0**18),  # The left shift overflows the 32 bits of a sum.
+    lambda c: c.scale_by(2.0**-40),
+    lambda c: c.scale_by(2.0**-21),
+    lambda c: c.scale_by(2.0**18),
 )
 
 
@@ -76,7 +74,7 @@ def plant(data: bytes, seed: int) -> bytes:
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # Too few kinds could make all channels dead.
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []

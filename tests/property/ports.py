@@ -1,4 +1,4 @@
-"""Random networks with permuted, unread, repeated and constant inputs and outputs. Some inputs are also outputs."""
+"""Draws random networks with permuted or unread inputs, and with repeated or constant outputs."""
 
 import random
 from typing import Any
@@ -13,9 +13,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.reader import TENSOR_TYPES, read
 
 UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
-"""Types of inputs that no operator reads."""
 CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
-"""Types that a constant output may have."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
@@ -32,7 +30,7 @@ def network(rng: random.Random) -> Recipe:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # Inputs of one shape and type can be confused with each other.
+    if rng.random() < 0.5:
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(
@@ -61,7 +59,7 @@ def with_ports(data: bytes, rng: random.Random) -> bytes:
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
-    if len(inputs) == 1 and rng.random() < 0.6:  # A single input may be streamed or external.
+    if len(inputs) == 1 and rng.random() < 0.6:
         return _written(tree, inputs, outputs if rng.random() < 0.5 else _outputs(tree, [], outputs, rng))
     inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
     rng.shuffle(inputs)

@@ -1,4 +1,4 @@
-"""Random networks with a state: variables that become rolling buffers, SVDF and LSTM."""
+"""Draws random networks with a state: resource variables, SVDF and LSTM."""
 
 import random
 
@@ -38,7 +38,6 @@ class _Drawn:
         return net.model(net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x)
 
     def _window(self, x: int, old: int) -> int:
-        """Concatenate old and new rows, sometimes with a variable that has no initial value."""
         self.states += 1
         first = self.net.affine(x)[1] if self.filled and self.rng.random() < 0.8 else None
         return self.streaming.window(f"state{self.states}", x, old, first=first)
@@ -114,9 +113,9 @@ def network(seed: int) -> bytes:
 
 
 def examine(seed: int) -> None:
-    """Check each step of a sequence against the original model, also after resets, and that no variable remains."""
+    """Compare each inference of a sequence with the original model, also after resets."""
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort=0.05, target=("generic", "cortex-m4")[seed % 2])
-    if done.report.why_unchanged != NO_GAIN:  # A large state can take as much memory as the conversion saves.
+    if done.report.why_unchanged != NO_GAIN:
         assert not VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(model, done.model, 24, (7, 8), seed, least=1) == 0

@@ -1,4 +1,4 @@
-"""Rewrites random networks with batches, free dimensions and contradictory shapes, and compares outputs."""
+"""Rewrites random networks whose files state wrong shapes, and compares outputs."""
 
 import random
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.refused import refusals
 
 CONSISTENT = 0.5
-"""Fraction of the random networks with consistent shapes."""
 SMALL = 4096
-"""Maximum number of elements of tensors that later layers read."""
 WRONG = "the file has a wrong shape"
 
 
@@ -56,7 +54,7 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
             return net.pool(x, kernel=(2, 2), padding="SAME")
         case "softmax":
             return net.softmax(x)
-        case "batches":  # Rows become separate images of a batch.
+        case "batches":
             return net.reshape(x, (shape[0] * shape[1], 1, *shape[2:]))
         case "joined":
             return concatenation(net, [x, net.unary("RELU", x, out=net.affine(x))], rng.randrange(4))
@@ -78,7 +76,7 @@ def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
     blocks = rng.choice(((2, 2), (2, 1), (1, 2), (3, 1)))
     kernel = rng.randint(1, 2), rng.randint(1, 2)
     pads = [(b * (k - 1), -(d + b * (k - 1)) % b) for d, b, k in zip((h, w), blocks, kernel, strict=True)]
-    if rng.random() < 0.8:  # TFLM pads with an uninitialised value.
+    if rng.random() < 0.8:
         x, pads = net.pad(x, [(0, 0), *pads, (0, 0)]), [(0, 0), (0, 0)]
     y = space_to_batch(net, x, blocks, pads)
     if convolve and rng.random() < 0.5:
@@ -96,7 +94,7 @@ def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:
     made = [t for op in model.graph.ops for t in op.outputs]
     for tensor in rng.sample(made, min(len(made), rng.choice((1, 1, 1, 2, 3)))):
         shape = model.graph.tensors[tensor].shape
-        without_batch = (1, *shape[1:])  # Converters store a batch size of 1 if the batch size is unknown.
+        without_batch = (1, *shape[1:])
         wrong = without_batch if rng.random() < 0.4 else rng.choice(_others(shape, rng))
         tree.subgraphs[0].tensors[tensor].shape = np.array(wrong, np.int32)
     return writer.write(tree)
@@ -111,7 +109,6 @@ def _others(shape: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
 
 
 def examine(seed: int) -> bool:
-    """Compare the rewritten model with the original model, and return whether anything was rewritten."""
     rng, data = random.Random(seed), network(seed)
     consistent = rng.random() < CONSISTENT
     if not consistent:
@@ -133,6 +130,6 @@ def examine(seed: int) -> bool:
 
 
 def fill_free_memory(seed: int) -> None:
-    """Fill free memory, so that kernels that read uninitialised memory give other bytes each time."""
+    """With other values in free memory, kernels that read uninitialised memory give other bytes."""
     blocks = [np.random.default_rng(seed + k).integers(0, 256, ARENA + 64, np.uint8) for k in range(4)]
     del blocks

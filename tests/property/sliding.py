@@ -1,4 +1,4 @@
-"""Random networks over a window in time. Some layers compute only new rows, and some compute all rows."""
+"""Draws random networks over a sliding window in time."""
 
 import random
 
@@ -14,7 +14,6 @@ LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", 
 
 
 def network(seed: int) -> tuple[bytes, int]:
-    """Return a network and the number of new rows per inference, which is a multiple of all strides along time."""
     rng = random.Random(seed)
     net = Net(seed, activations="INT16" if seed % 5 == 3 else "INT8")
     height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))
@@ -40,11 +39,11 @@ def network(seed: int) -> tuple[bytes, int]:
 
 
 def examine(seed: int) -> None:
-    """Check that every window gives the original's outputs: after a reset, after other windows, and step by step."""
+    """Check that the outputs equal the original's for each window of a sequence, also after a reset."""
     model, rows = network(seed)
     if seed % 5 == 4:
         model = in_float(model, seed)
-    anew = 1 if seed % 3 == 0 else None  # A limit lets each inference compute the whole window again.
+    anew = 1 if seed % 3 == 0 else None
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05, max_macs=anew)
     assert result.report.changed and result.report.overhead <= 1
     found = verify(model, result.model, runs=3, seed=seed, steps=Steps(12, 5))
@@ -69,7 +68,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
-        case "skip":  # Padding affects more output rows than input rows.
+        case "skip":
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]

@@ -1,4 +1,4 @@
-"""Test random applications, of which `make soak KIND=apps` runs more."""
+"""Several models in one arena give TFLM's bytes. `make soak KIND=apps` runs more random applications."""
 
 import random
 from dataclasses import replace
@@ -32,13 +32,11 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
-    """A streamed input keeps its place in the arena even if the model waits for rows only once."""
     planned(random.Random(160))
 
 
 @pytest.mark.parametrize("seed", [3, 30])
 def test_pauses_in_reversed_groups(seed: int) -> None:
-    """Buffers of a reversed group keep their distances when the group is placed beside another model."""
     rng = random.Random(seed)
     options = {"effort": 0.05, "seconds": 0.05, "target": "cortex-m4"}
     asked = request(options)

@@ -1,4 +1,4 @@
-"""Random networks with only builtin operators give the same bytes in a smaller arena of the official interpreter."""
+"""Random networks that `--ops builtin` rewrites give the same bytes in a smaller arena."""
 
 import random
 
@@ -18,9 +18,8 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
-"""Fraction of the networks that must need less memory, with the reference kernels."""
 LESS = 0.7
-"""For half of the networks, stripes reduce the bytes of activations to at most this fraction."""
+"""Stripes reduce the activations of half of the networks to at most this fraction."""
 
 
 def examine_builtin(recipe: Recipe) -> None:

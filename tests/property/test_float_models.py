@@ -1,4 +1,4 @@
-"""Random float32 networks, rewritten, give the bytes of the original under the official TFLM wheel."""
+"""Random float32 networks give the same bytes before and after rewriting, under the official TFLM wheel."""
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -34,7 +34,6 @@ def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() 
 
 
 def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group of layers that ends in a global pool must not run column by column."""
     layers = (Layer("add"), Layer("padded", channels=7), Layer("average", kernel=(5, 1)))
     recipe = Recipe(((1, 13, 5, 2),), (*layers, Layer("masked"), Layer("global"), Layer("mean")), seed=347)
     assert examine_float(recipe, drawn(347))
@@ -44,7 +43,6 @@ def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_map_that_nothing_reads_is_not_computed() -> None:
-    """A convolution with stride 2 skips the second of two joined maps, so that nothing reads the second map."""
     conv = Layer("conv", channels=1)
     assert examine_float(
         Recipe(((1, 1, 1),), (conv, Layer("heads", channels=1), Layer("conv", channels=1, stride=(2, 2))), seed=1)

@@ -1,7 +1,4 @@
-"""Removing dead channels changes no byte, and TFLM's values are in the computed ranges.
-
-The networks are random, and many of their channels are dead or almost dead.
-"""
+"""Removing channels without influence changes no output byte, and TFLM's values are in the computed ranges."""
 
 import random
 from collections.abc import Iterator
@@ -44,7 +41,6 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """If `chain` is set, let the layer read the newest tensor. Channels can be removed only between our operators."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -78,16 +74,14 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. To make the output readable, the
-    operator's output becomes an output of the model.
-    """
+    """Yield TFLM's output of each row operator for random and extreme inputs, by making it an output of the model."""
     model = read(data)
     annotated = annotation.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
-    shown = [op for op in ops if op.output in model.graph.tensors]  # The file lacks tensors that rewrite rules made.
+    shown = [op for op in ops if op.output in model.graph.tensors]
     tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
     tree.signatureDefs = None
     interpreter = original(writer.write(tree), TAPPED_ARENA)
@@ -104,7 +98,6 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
-    """No reordering may move the bottleneck's last operator past the dilated convolution, which stays builtin."""
     one = Layer("conv", channels=1, kernel=(1, 1), flag=False)
     last = replace(one, kind="bottleneck", source=4, channels=4)
     examine(Recipe(((1, 1, 1, 1),), (replace(one, other=6, dilation=(1, 2)), one, one, one, last), seed=0))

@@ -1,7 +1,5 @@
-"""Random networks with streamed or external input give the bytes of the original under the official TFLM wheel.
-
-Each network is planned with random options and a random limit of computations. Several frames run in sequence, with a
-reset in the middle of a frame. If a model accepts two formats of frames, both formats are tested (runtime/feeds.py).
+"""Random networks with streamed or external input give the bytes of the original under the official TFLM wheel. A test
+runs several frames, and resets the model in the middle of a frame.
 """
 
 import random
@@ -62,7 +60,7 @@ def examine(seed: int, data: bytes) -> None:
     before = original(data)
     try:
         new, planned = converted(data, seed)
-    except UsageError:  # Some inputs are also outputs.
+    except UsageError:
         return
     source = planned.graph.source
     assert source is not None

@@ -1,4 +1,4 @@
-"""Every kind of layer of random networks gives TFLM's bytes, in a rewritten model and operator by operator."""
+"""Each kind of layer of random networks gives TFLM's bytes, alone and in a rewritten model."""
 
 import contextlib
 import itertools
@@ -21,7 +21,6 @@ shapes = st.tuples(st.just(1), st.integers(1, 9), st.integers(1, 9), st.sampled_
 
 
 def assert_operators_agree(data: bytes) -> None:
-    """If the C library's portable kernels can run all operators of the model, compare the kernels with TFLM."""
     graph, before = read(data).graph, running(data)
     for inputs in draw_inputs(data, 0):
         with contextlib.suppress(RuntimeUnavailable):

@@ -8,7 +8,6 @@ from property.modules import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 SEEDS = (40, 44, 69)
-"""Seeds of networks that together have an input in each possible place: the arena, a stream and external memory."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")]
 

@@ -1,4 +1,4 @@
-"""Models that converters rarely make stay bit-exact for every target, or stay unchanged with a reason."""
+"""Models that converters rarely make are rewritten bit-exactly for each target, or stay unchanged with a reason."""
 
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -29,7 +29,6 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE = (1, 8, 8, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""All combinations of a target and of whether each group of layers becomes a separate operator."""
 
 
 def odd(build: Build) -> Build:
@@ -38,7 +37,6 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model with two combinations of target and grouping. Quick tests convert half of the models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -64,7 +62,6 @@ def last_constant(net: Net, operand: int) -> Any:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
-    """A window of one pixel may have a dilation, even if the kernel reads pixels in place."""
     net = Net(seed=1)
     y = net.input((1, 8, 1, 1))
     for _ in range(4):
@@ -77,7 +74,6 @@ def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
 
 @odd
 def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
-    """The transposition must stay, and the mean of rows must not move before the transposition."""
     x = net.transpose(net.conv2d(net.input((1, 14, 6, 4)), 5, kernel=(3, 3)), (0, 3, 1, 2))
     y = net.mean(x, (2,), keep=False, out=(0.07, 1))
     return net.model(x, net.mean(y, (2,), keep=False))
@@ -85,7 +81,7 @@ def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """One output row would need 2^30 input rows because of two large strides, but the input has eight rows."""
+    """With two large strides, an output row would need 2^30 input rows, but the input has eight rows."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 
@@ -184,7 +180,6 @@ def biases_that_are_absent_and_listed(net: Net) -> bytes:
 
 @odd
 def an_activation_without_a_scale(net: Net) -> bytes:
-    """An operator without a row kernel and the operators that read its output stay builtin."""
     y = net.conv2d(net.input(IMAGE), 4)
     z = net.transpose(y, (0, 2, 1, 3))
     for tensor in (y, z):
@@ -226,7 +221,6 @@ def operator_codes_listed_twice(net: Net) -> bytes:
 
 @odd
 def tensors_placed_by_another_tool(net: Net) -> bytes:
-    """OfflineMemoryAllocation metadata of another tool is replaced by our metadata."""
     tree = net.finished(net.conv2d(first(net), 4))
     at = [n * 512 if tensor.buffer == 0 else -1 for n, tensor in enumerate(net.graph.tensors)]
     writer.set_metadata(tree, "OfflineMemoryAllocation", np.array([1, 0, len(at), *at], "<i4"))
@@ -235,7 +229,7 @@ def tensors_placed_by_another_tool(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """All weights of one filter are -128, which no converter writes. The weights of a second filter are all zero."""
+    """All weights of the first filter are -128, which no converter writes, and those of the second filter are 0."""
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)
@@ -259,7 +253,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """TFLM uses only the shape of RESHAPE's output."""
+    """TFLM ignores the options of RESHAPE, and uses the shape of its output."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())
@@ -268,7 +262,7 @@ def a_shape_that_is_an_input(net: Net) -> bytes:
 
 @odd
 def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
-    """As in TFLM's person_detect.tflite, a depthwise bias has the quantized dimension of its filter."""
+    """In TFLM's person_detect.tflite, too, a depthwise bias has the quantized dimension of its filter."""
     y = net.depthwise_conv2d(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
     for op in net.graph.operators:
         _, filter_, bias = (net.graph.tensors[t].quantization for t in op.inputs)
@@ -279,10 +273,6 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
 
 @pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 20))
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
-    """A model shrinks and stays bit-exact, or stays unchanged with a reason.
-
-    The rewritten model never takes more memory than the original model, including the scratch of builtin operators.
-    """
     data = ZOO[name]()
     done = tflm_memopt.optimize(data, seconds=0.1, kernels=kernels)
     assert done.report.arena.total <= done.report.original_arena.total
@@ -315,7 +305,7 @@ def an_input_that_is_a_constant(net: Net) -> bytes:
 
 @odd
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias. A third operator reads another tensor that has the same buffer."""
+    """Two operators read the same filter and bias, and a third operator reads another tensor in their buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -379,7 +369,6 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """A custom operator has fewer than ten operands. With `--ops group`, TFLM places tensors between operators."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 

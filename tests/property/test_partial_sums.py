@@ -1,4 +1,4 @@
-"""Random networks with layers in partial sums give the original's bytes under the official TFLM wheel."""
+"""Random networks whose layers are split into partial sums give the original's bytes under the official TFLM wheel."""
 
 import pytest
 from hypothesis import given

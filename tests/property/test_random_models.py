@@ -1,6 +1,6 @@
-"""Random networks, rewritten, give the bytes of the original under the official TFLM wheel.
+"""Random networks give the same bytes before and after rewriting, under the official TFLM wheel.
 
-Hypothesis prints a minimal failing recipe, and build(recipe) returns the failing model.
+On a failure, Hypothesis prints a small recipe, and build(recipe) returns the failing model.
 """
 
 import json
@@ -37,7 +37,6 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""At least this fraction of the random networks must be converted, because an unchanged network tests nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=10, print_blob=True)
@@ -45,7 +44,6 @@ SOME = settings(COMMON, max_examples=5, print_blob=True)
 
 
 def running(data: bytes) -> Any:
-    """Return TFLM's interpreter, or skip the example if TFLM refuses the model."""
     try:
         return original(data)
     except RuntimeError:
@@ -101,7 +99,6 @@ def examine_forced(seed: int) -> None:
 
 
 def test_an_operator_without_readers_does_not_need_room() -> None:
-    """No operator reads the first output of an UNPACK, which is larger than all buffers together."""
     sizes = {"kernel": (1, 1), "padding": "SAME", "zero_point": 3}
     layers = (
         Layer("conv", channels=1, **sizes), Layer("heads", channels=2, **sizes), Layer("stacked", channels=1, **sizes),
@@ -117,7 +114,6 @@ def test_a_fixed_set_of_forced_plans() -> None:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) -> None:
-    """At a border, the first window of a tile may begin to the right of the second window."""
     for seed in range(8):
         rng = random.Random(seed)
         net, shape = Net(seed), (1, rng.randint(3, 8), rng.randint(2, 9), rng.choice((1, 2, 3, 8)))
@@ -138,7 +134,6 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """For each of several limits on multiply-accumulates, run the smallest plan."""
     for seed in seeds(5, first=100):
         data = build(mobile(seed))
         source = read(data)
@@ -160,7 +155,6 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""After a global pool, this network has several rows. For Helium, all layers are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
@@ -169,7 +163,6 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""A network in which two operators run in reverse row order and have scratch of different sizes."""
 
 
 def test_a_fixed_set_of_networks() -> None:
@@ -203,12 +196,11 @@ def test_many_networks() -> None:
 @SOME
 @given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]), st.sampled_from(sorted(TARGETS)))
 def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: str) -> None:
-    """For any target, `--int8-io` removes the conversions of inputs and outputs, which `verify` then computes."""
     assume(recipe.inside == "INT8")
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # A model that only reshapes has nothing to convert.
+    if not done.report.changed:
         assert done.model == data
         assert done.report.interface_kept
         return

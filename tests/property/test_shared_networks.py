@@ -1,7 +1,4 @@
-"""Random networks are split over devices. The output bytes equal TFLM's, and messages have the predicted sizes.
-
-All constants of the devices are found in the original model, even if the model has dead channels.
-"""
+"""Random networks that are split over devices give TFLM's bytes, and messages have the predicted sizes."""
 
 import ctypes
 import random
@@ -37,7 +34,6 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""Codes of errors with which networks that several devices cannot run are refused."""
 EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
@@ -49,8 +45,6 @@ class Stream(ctypes.Structure):
 
 
 class MessageQueues:
-    """Links between devices, with the messages that are sent but not yet received."""
-
     def __init__(self) -> None:
         self.links: defaultdict[tuple[int, int], MessageQueue] = defaultdict(deque)
         self.sent: defaultdict[int, int] = defaultdict(int)
@@ -83,7 +77,7 @@ class Running:
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
         tensors = (*region.inputs[: program.n_inputs], *region.outputs)
-        read_or_not = (*tensors, *graph.inputs)  # An unread input may be an output.
+        read_or_not = (*tensors, *graph.inputs)
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
         ends = [self.buffers[t].ctypes.data for t in tensors]
@@ -143,7 +137,6 @@ COMPUTED_SHAPE = Recipe(
     (*[Layer("conv", channels=1, kernel=(1, 1), flag=False)] * 3, Layer("computed shape", channels=1, flag=False)),
     seed=1,
 )
-"""A network in which one device computes a shape, and an operator on another device reads the shape."""
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def examine_spilled(recipe: Recipe) -> bool:
-    """Convert a network with less fast memory than all tensors need. Return whether tensors are in slow memory."""
     data, rng = build(recipe), random.Random(recipe.seed)
     try:
         before = original(data)

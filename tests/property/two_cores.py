@@ -1,4 +1,4 @@
-"""Plans networks for two cores, and computes the outputs on one core."""
+"""Plans random networks for two cores, and computes the expected outputs on one core."""
 
 import random
 from dataclasses import replace
@@ -16,9 +16,7 @@ from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
-"""Targets that support two cores."""
 ROOM = 4096
-"""Bytes of the arena that copies of weights may take."""
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
@@ -39,10 +37,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
-    """Return a checked plan for two cores and the rewritten model. Return None if two cores can divide no layer.
-
-    `room` limits the bytes of the arena for copies of weights.
-    """
+    """Return a checked plan for two cores and the rewritten model, or None if two cores can divide no layer."""
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = make_plan(source.graph, options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
@@ -59,5 +54,4 @@ def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
 
 
 def random_cases(recipe: Recipe) -> list[Case]:
-    """Return the programs of a random network with random settings. With an odd seed, programs copy weights."""
     return cases(build(recipe), drawn(recipe.seed), room=recipe.seed % 2 * ROOM)

@@ -22,7 +22,7 @@ void bus_reset(void) {
   device_reset();
 }
 
-/* Returns a hash of all writes so far. The hash does not depend on the order of the writes. */
+/* Returns a hash of all writes so far, which does not depend on the order of the writes. */
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {
@@ -71,7 +71,7 @@ static void write_field(unsigned id, uint32_t value) {
     if (cleared) device_written(id, cleared);
     return;
   }
-  if (f->access == BUS_WRITE_ONLY) { /* writing zero to a command field has no effect, and the value is not stored */
+  if (f->access == BUS_WRITE_ONLY) { /* writing 0 to a command field has no effect */
     if (value) seen("command", id, value);
     if (value) device_written(id, value);
     return;
@@ -86,7 +86,7 @@ static void write_field(unsigned id, uint32_t value) {
 void mmio_write32(uintptr_t address, uint32_t value) {
   int known = 0;
   ++stores;
-  /* One access writes all fields of a word. Fields whose writes have visible effects are written last. */
+  /* Writes all fields of a word. Fields whose writes start something are written last. */
   for (int acts = 0; acts < 2; ++acts) {
     for (unsigned i = 0; i < bus_count; ++i) {
       const bus_field *f = &bus_fields[i];

@@ -1,7 +1,7 @@
 /* Simulates a bus with peripherals, independently of the generator of register drivers.
  *
- * The bus stores the values of fields instead of registers, so that a peripheral can have several layouts. The bus logs reads that clear a field,
- * writes that start something, and writes that clear a field. */
+ * The bus stores values of fields, not of registers, so that fields can move to other registers. The bus logs reads
+ * that clear a field, writes that start something, and writes that clear a field. */
 #ifndef BUS_H_
 #define BUS_H_
 
@@ -9,10 +9,10 @@
 
 enum { BUS_READ_WRITE, BUS_READ_ONLY, BUS_WRITE_ONLY, BUS_READ_CLEARS, BUS_ONE_CLEARS, BUS_ZERO_CLEARS };
 enum {
-  BUS_WRITE_ACTS = 1, /* a write has an effect if it changes the field */
-  BUS_READ_ACTS = 2,  /* any read of the field's register has an effect */
-  BUS_PULSE = 4,      /* any write of the field has an effect, like a write to a FIFO */
-  BUS_MODELLED = 8,   /* the bus calls device_read() before it reads the field */
+  BUS_WRITE_ACTS = 1, /* a write that changes the field has an effect */
+  BUS_READ_ACTS = 2,  /* every read of the field's register has an effect */
+  BUS_PULSE = 4,      /* every write of the field has an effect, such as a write to a FIFO */
+  BUS_MODELLED = 8,   /* a simulated peripheral computes the field's value in device_read() */
 };
 
 typedef struct {
@@ -29,7 +29,6 @@ extern const unsigned bus_count;
 extern uint32_t bus_values[];
 
 void bus_reset(void);
-/* Prints the numbers of loads and stores, the events, and the values of all fields. */
 void bus_report(uint32_t result);
 
 uint32_t mmio_read32(uintptr_t address);
@@ -40,7 +39,6 @@ void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
 
-/* The machine that runs the driver defines bus_put(). */
 void bus_put(const char *text);
 
 #endif /* BUS_H_ */

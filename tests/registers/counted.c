@@ -1,4 +1,4 @@
-/* Counts the instructions of a driver on a bare machine, with RAM in place of registers. */
+/* Counts the instructions of a driver on an emulated core, with RAM in place of registers. */
 #include <stddef.h>
 
 #include "core.h"

@@ -1,4 +1,4 @@
-/* Simulates the peripherals of examples/registers. The test writes the numbers of the fields to ids.h. */
+/* Simulates the peripherals of examples/registers. */
 #include <stddef.h>
 
 #include "bus.h"
@@ -17,7 +17,7 @@ void device_written(unsigned id, uint32_t value) { (void)id, (void)value; }
 uint32_t device_main(void) { return gpio_main(); }
 
 #elif defined(DEVICE_SPI)
-/* A word is sent after three polls, and the received word depends on it and on the configuration. */
+/* The SPI has sent a word after three polls. */
 static unsigned polls_left;
 static uint32_t answer;
 
@@ -44,7 +44,7 @@ void device_written(unsigned id, uint32_t value) {
 uint32_t device_main(void) { return spi_main(); }
 
 #elif defined(DEVICE_CAMERA)
-/* Every fourth poll completes a row, if the camera and the DMA are on. */
+/* The camera completes a row in every fourth poll. */
 enum { ROW_POLLS = 4, MEMORY = 512 };
 static uint8_t memory[MEMORY]; /* at 0x20000000 */
 static unsigned polls, row;

@@ -1,4 +1,4 @@
-"""Runs the drivers of examples/registers, plain and generated, on the simulated bus."""
+"""Runs the drivers of examples/registers on the simulated bus."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,6 @@ SPI_FLAGS = {
     "CR1_SPE": WRITES, "DR": PULSE + READS + MODEL, "SR_RXNE": MODEL, "SR_TXE": MODEL, "SR_BSY": MODEL
 }  # fmt: skip
 PIN_BITS = 0x5A5A5A5A
-"""Value of the input pins."""
 STATUS = 0x0BADF00D
 
 
@@ -74,7 +73,6 @@ def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
 
 
 def table_of(name: str, variant: Variant, made: Generated) -> list[Row]:
-    """Return addresses and bits of fields, from the given description or from the SVD file of a generated layout."""
     if variant in FIXED.values():
         return fields(name, variant.description.read_text())
     return fields(name, made.files[f"{variant.driver.stem}_registers.svd"], with_registers=False)
@@ -104,7 +102,7 @@ def _alias(name: str) -> str:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Rename fields such as pads_3_dir to the names in the fixed description, such as PADDIR_DIR_3."""
+    """Rename fields: for example, pads_3_dir of the layout becomes PADDIR_DIR_3 of the fixed description."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

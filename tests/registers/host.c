@@ -1,4 +1,3 @@
-/* Runs a driver on the simulated bus of this machine. */
 #include <stdio.h>
 
 #include "bus.h"

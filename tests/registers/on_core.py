@@ -1,4 +1,4 @@
-"""Runs drivers on RV32 in QEMU, on a simulated bus. While instructions are counted, RAM replaces the bus."""
+"""Runs drivers on an RV32 in QEMU with a simulated bus, and counts their instructions with RAM in place of the bus."""
 
 import subprocess
 from collections.abc import Sequence
@@ -13,9 +13,7 @@ from registers.simulated import Row
 RV32 = CORES["rv32"]
 COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding"]
 RAM = 0x80300000
-"""Address of the RAM that replaces the registers of all peripherals while instructions are counted."""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
-"""Register values with which every polling loop ends at once."""
 BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}
 
 
@@ -27,7 +25,6 @@ class Cost:
 
 
 def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
-    """Measure code size and instructions of a driver. If `variant` is None, measure the plain driver."""
     folder.mkdir(parents=True, exist_ok=True)
     if variant is None:
         table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"

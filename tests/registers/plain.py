@@ -1,4 +1,4 @@
-"""The plain drivers of examples/registers, with which generated drivers are compared."""
+"""Finds the hand-written drivers of examples/registers."""
 
 from conftest import ROOT
 

@@ -1,4 +1,4 @@
-"""Runs drivers on the simulated bus (bus.c), with tables of fields from SVD files, independently of the generator."""
+"""Runs drivers on the simulated bus (bus.c), whose fields come from SVD files."""
 
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return all fields of an SVD file. with_registers: whether a name is REGISTER_FIELD instead of FIELD."""
+    """with_registers: whether the name of a field is REGISTER_FIELD instead of FIELD."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):
@@ -78,7 +78,6 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield name and offset of each element of an array. A register without dimensions is one element."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0

@@ -1,4 +1,4 @@
-"""Test which accesses are combined, and which accesses must not be combined."""
+"""Test which accesses to fields of a register the generator combines."""
 
 import pytest
 from registers.texts import chip, generated, register

@@ -1,4 +1,4 @@
-"""Test the files and the report of the command `registers`, and that a refusal leaves no files."""
+"""Test the files and the report of the command `registers`."""
 
 import json
 from pathlib import Path

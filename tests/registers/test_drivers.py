@@ -1,4 +1,4 @@
-"""Generated drivers have the same effects as plain drivers on the simulated bus, with fewer accesses."""
+"""Generated drivers have the same effects on the simulated bus as hand-written drivers, with fewer accesses."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""Maximum ratio of bus accesses, generated driver to plain driver (GPIO and SPI: Table 6.2)."""
+"""Maximum ratio of bus accesses, generated to hand-written (for GPIO and SPI: Table 6.2 of the dissertation)."""
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
@@ -22,8 +22,8 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert expected.result < 0xFFFFFF00, "the plain driver has a timeout"
     assert seen(found) == seen(expected)
     if mode == "fixed":
-        assert found.states == expected.states  # Both drivers had made the same writes before each event.
-    if (name, mode) != ("gpio", "fixed"):  # Accesses to the fixed layout of gpio cannot be combined.
+        assert found.states == expected.states
+    if (name, mode) != ("gpio", "fixed"):
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 
 

@@ -1,4 +1,4 @@
-"""Reproduce chapter 6 of the dissertation: figures 6.5 to 6.7, table 6.1, and its printed code."""
+"""Reproduce figures 6.5 to 6.7, table 6.1 and the code of chapter 6 of the dissertation on register interfaces."""
 
 import itertools
 import re
@@ -32,7 +32,6 @@ def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:
 
 
 def two_colorings(accesses: list[FieldAccess], edges: Edges) -> Iterator[frozenset[frozenset[str]]]:
-    """Colour the accesses with two colours in every valid way, and yield the reads and writes of each colour."""
     for chosen in itertools.product((0, 1), repeat=len(accesses)):
         by_order = {access.order: color for access, color in zip(accesses, chosen, strict=True)}
         if all(by_order[a] != by_order[b] for a, b in edges):
@@ -53,20 +52,19 @@ STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
 
 
 def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """Colour the accesses greedily. Each group has all reads of one colour, or all writes of one colour."""
     classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
     return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The dissertation shows a greedy colouring."""
+    """In figure 6.5 (a), all reads may be combined."""
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (b), in which the code reads intStatus separately."""
+    """In figure 6.5 (b), a separate access reads intStatus."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE
@@ -88,7 +86,7 @@ def test_figure_6_5(variant: str) -> None:
 
 
 def test_the_code_of_6_5() -> None:
-    """Check the printed code of figure 6.5 (b), in which a single read loads both fields of the pad."""
+    """In the printed code of figure 6.5 (b), a single read loads both fields of the pad."""
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -107,9 +105,7 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Numbers of bus accesses, shifts and masks in the generated code. For a write to a register with several fields, the
-paper counts 3 accesses, and the generated code needs 2.
-"""
+"""For a write to a register with several fields, the dissertation counts 3 accesses, and the generated code needs 2."""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)
@@ -123,7 +119,6 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # The generated code of a write has two more masks: for the written value and for the returned value.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

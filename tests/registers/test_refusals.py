@@ -10,7 +10,7 @@ ONE = G.format("bit a; uint4 n[4];")
 USE = "void use(void) { dev->a = 1; }"
 NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
 CASES = (
-    # Each case has a driver, a description, the place of an error, and a part of the error's message.
+    # Each entry has a driver, a description, the place of an error, and a part of the error's message.
     (USE, G.format("bit a;\n uint33 wide;"), "fields.h:4", "33 bits, its register 32"),
     ("", chip(register("R", 0, "a:0:4", "b:3:2")), "chip.svd:8", "a and b of dev_Type_R overlap"),
     ("", chip(register("R", 0, "a:30:4")), "chip.svd:7", "ends at bit 33"),
@@ -62,17 +62,17 @@ BOUNDED = (
     "int n = 9; do { n--; } while (n > 0 && dev->a);",
     "do { dev->a = 1; } while (0);",
     "int n = 9; while (n && !dev->a) { --n; }",
-    "while (1) {}",  # The loop accesses no register.
+    "while (1) {}",
 )
 UNBOUNDED = (
     "for (;;) dev->a = 1;",
     "while (!dev->a) {}",
     "while (1) dev->a = 1;",
-    "for (int i = 0; i < 9; --i) dev->a = 1;",  # The loop counts in the wrong direction.
+    "for (int i = 0; i < 9; --i) dev->a = 1;",
     "for (int i = 0; i < 9; i *= 2) dev->a = 1;",
     "for (int i = 0; i < 9; ++i) { i = 0; dev->a = 1; }",
     "int n = 9; for (int i = 0; i < n; ++i) { n = 9 + i; dev->a = 1; }",
-    "for (unsigned i = 0; i < dev->n[0]; ++i) dev->a = 1;",  # The hardware determines when the loop ends.
+    "for (unsigned i = 0; i < dev->n[0]; ++i) dev->a = 1;",
     "volatile int n = 9; while (n-- && dev->a) {}",
     "int n = 9; while (n-- || dev->a) {}",
     "do { dev->a = 1; } while (dev->a);",

@@ -1,5 +1,3 @@
-"""Runs the generator on small drivers and descriptions that are given as text."""
-
 from pathlib import Path
 
 from tflm_memopt.registers import generate as steps
@@ -34,7 +32,6 @@ def function(driver: str, fields: str) -> Function:
 
 
 def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
-    """Return the SVD text of a chip with one peripheral, `dev`, at 0x1000."""
     value = "<resetValue>0</resetValue>" if reset else ""
     return (
         '<device schemaVersion="1.3">\n<name>chip</name><version>1</version><description>d</description>\n'
@@ -46,7 +43,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """Return the SVD of a register. Each field is NAME:BIT:BITS or NAME:BIT:BITS:TEXT, with SVD as text."""
+    """A field is written NAME:BIT:BITS or NAME:BIT:BITS:XML."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

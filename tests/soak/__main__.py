@@ -1,8 +1,8 @@
 """Run random cases on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
-Every case is drawn from a seed. A failure prints the command that repeats it. For networks, the failure also prints the
-smallest failing recipe. If a process dies, the cases that were running count as failures. The kind `programs` uses
-libFuzzer, which needs clang and writes findings to build/soak.
+Every case is drawn from a seed. A failed case prints the command that repeats it and, for networks, a small recipe. If
+a process dies, its cases count as failures. The kind `programs` uses libFuzzer, which needs clang and writes damaged
+programs to build/soak.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from soak.cases import KINDS, Failure, Work
 
 
 def apart(work: Work, cases: range) -> list[Failure]:
-    """Run the cases in a separate process, which may crash."""
     try:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
             return process.submit(work, cases).result()
@@ -35,7 +34,6 @@ def told(kind: str, failure: Failure) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run random cases of one kind. Return exit code 1 if a case failed."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("count", type=int)

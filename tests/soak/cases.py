@@ -1,4 +1,4 @@
-"""Functions that draw and run random cases of each kind, and return the failures."""
+"""For each kind of random test, a function runs cases and returns the failures."""
 
 import shutil
 import subprocess
@@ -45,9 +45,8 @@ from tflm_memopt.rewrite.rules import columns as exchanged
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
-"""Number of runs of each random network on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
-"""Limits of libFuzzer: seconds per program, MB in total, and bytes per case (16 edits)."""
+"""Limits of libFuzzer: seconds for a program, MB of memory, and bytes of a case."""
 
 
 class Failure(NamedTuple):
@@ -118,7 +117,6 @@ def files(cases: range) -> list[Failure]:
 
 
 def shared(cases: range) -> list[Failure]:
-    """Run damaged programs for two cores under AddressSanitizer, and a tenth of the programs under ThreadSanitizer."""
     folder = emptied(FOLDER / f"shared{cases.start}")
     return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))
 
@@ -270,4 +268,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
-"""For each kind: a function that runs cases, and the maximum number of cases per task."""
+"""For each kind: the function, and the maximum number of cases in one call."""

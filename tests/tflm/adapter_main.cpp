@@ -1,11 +1,12 @@
-/* Runs a model in ordinary TFLM with the custom operator, registered as a user would, and with canaries around the arena.
+/* Runs a model in ordinary TFLM with the custom operator, and checks guard bytes around the arena.
  *
  *   adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES [stream|external HEIGHT WIDTH PIXEL_BYTES]
  *
- * A model with a streamed or external input gets whole frames of this size. Every second frame is a part of a larger uint8 frame.
+ * A model with a streamed or external input gets whole frames of this size.
  *
- * The file INPUTS has the bytes of each input, run after run. The program writes the bytes of each output to the file OUTPUTS, run after run. The
- * program prints how many bytes of the arena TFLM uses. The exit code is 1 if TFLM rejects the model, and 3 if a canary was overwritten. */
+ * The files INPUTS and OUTPUTS have the bytes of all inputs and outputs, one inference after the other. The program
+ * prints how many bytes of the arena TFLM uses. The exit code is 1 if TFLM rejects the model, and 3 if a guard byte was
+ * overwritten. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +37,7 @@ std::vector<uint8_t> Read(const char *path) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-/* An arena begins at a multiple of 16, between canaries. */
+/* An arena begins at a multiple of 16, between guard bytes. */
 class Guarded {
  public:
   explicit Guarded(size_t bytes) : bytes_(bytes), storage_(bytes + 2 * kCanaryBytes + kAlignment, kCanary) {
@@ -65,7 +66,6 @@ class Guarded {
 
 using Resolver = tflite::MicroMutableOpResolver<32>;
 
-/* Registers the custom operator and the builtin operators of the tests' models. */
 void AddOperators(Resolver &resolver) {
   if (tmo::AddOps(resolver) != kTfLiteOk) Fail(1, "AddOps failed");
   resolver.AddAdd();
@@ -104,7 +104,6 @@ int VariablesOf(const tflite::Model *model) {
   return handles;
 }
 
-/* A frame in a buffer of the caller, alone or inside a larger uint8 frame. */
 class Held {
  public:
   Held(const uint8_t *pixels, const uint32_t size[3], bool larger) : border_(larger ? 2 : 0) {
@@ -125,12 +124,11 @@ class Held {
   std::vector<uint8_t> bytes_;
 };
 
-/* Returns how many rows one push has. */
 uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3]) {
   return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
 }
 
-/* Pushes all rows of a frame. If `again` is true, first pushes half of another frame and calls Reset(). */
+/* If `again` is true, first pushes half of another frame and calls Reset(). */
 void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3], bool again) {
   const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = source.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);
@@ -146,7 +144,6 @@ void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint
   }
 }
 
-/* A frame that is too small or missing must be rejected without any effect. */
 void RefuseSmall(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3]) {
   source.bytes = size[1] * size[2] - 1;
   if (tmo::PushRows(interpreter, source, size[1] * size[2]) != tmo::kPushError) Fail(1, "a frame that is too small was pushed");

@@ -2,14 +2,15 @@
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish all their
- * inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run at the same time
- * in their own threads until the last frame is done. INPUTS has the bytes of each input, inference after inference. The program writes the outputs of
- * each inference to OUTPUTS. RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both.
- * GAPS has one byte for each byte of the memory for activations. A byte of GAPS is 1 if no model writes to this place, so that a canary fits there.
- * EXCLUDED has a tmo_excluded for each model. A model whose turn is refused runs after all others. The program prints the bytes that TFLM used and
- * the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5 if a model ran
- * too early. */
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255:
+ * models 0 and 1 finish all their inferences, each in its own thread. 254: the models are partitions of a pipeline;
+ * each passes its outputs to the next, and all run at the same time in their own threads until the last frame is done.
+ * The files INPUTS and OUTPUTS have the bytes of all inputs and outputs, one inference after the other. RETAINED is 1
+ * if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both. The file GAPS
+ * has a 1 for each byte of the arena that no model writes, and a 0 for all other bytes. The file EXCLUDED has a
+ * tmo_excluded for each model. If the library refuses to run a model, the model runs after all others. The program
+ * prints the bytes that TFLM used and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a guard
+ * byte was overwritten, 4 if retained outputs changed, and 5 if a model ran too early. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +43,6 @@ std::vector<uint8_t> Read(const char *path) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-/* The bytes begin at a multiple of 16. */
 class Aligned {
  public:
   explicit Aligned(size_t bytes) : storage_(bytes + kAlignment) {
@@ -68,7 +68,6 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library does not let the model run now. A refused call must run nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -79,7 +78,6 @@ class Tenant {
     return true;
   }
 
-  /* `turns` is NULL if the model shares no bytes with models that run at the same time. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {
@@ -101,7 +99,6 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies the output of the model to the input of the next model. The input of the next model may share bytes with its outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();
@@ -134,7 +131,6 @@ void Rest(Tenant *tenant) {
   while (!tenant->IsDone()) tenant->Run();
 }
 
-/* Frame i + 1 enters the pipeline while frame i leaves it. */
 void Pipeline(const std::vector<std::unique_ptr<Tenant>> &parts) {
   std::vector<bool> made(parts.size(), false);
   for (;;) {

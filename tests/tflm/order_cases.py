@@ -1,4 +1,4 @@
-"""Draw small models of single operators for each verified row of tflm/access_order.py."""
+"""Draw small models of single operators for the rows of tflm/access_order.py."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""Scale and zero point that TFLM requires of int8 outputs, by operator. For int16 outputs, the scale is 1 / 32768."""
+"""Scale and zero point that TFLM requires of an operator's int8 output."""
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
     "CONV_2D": schema.Conv2DOptionsT, "DEPTHWISE_CONV_2D": schema.DepthwiseConv2DOptionsT,
@@ -30,13 +30,10 @@ OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class OrderCase:
-    """One operator with options, on small tensors."""
-
     op: str
     read: str
     written: str
     k: int
-    """Index of the input tensor whose bytes the output overlaps."""
     shape: tuple[int, int, int, int]
     channels: int
     kernel: tuple[int, int] = (1, 1)
@@ -158,7 +155,6 @@ MARGINS = [[0, 0], [1, 2], [1, 1], [0, 0]]
 
 
 def cases() -> Iterator[OrderCase]:
-    """Yield test cases for each row of the table REFERENCE, and for each pair of types in the row."""
     for op, row in REFERENCE.items():
         for read, written in row.types:
             for k in range(row.operands):

@@ -1,12 +1,5 @@
-"""Builds small models in which our custom operator runs a hand-written program.
-
-The program computes relu(max pool 2x2) of an 8x8x4 input in two groups of one operator. The pooled tensor is whole in
-the workspace, and all buffers overlap the input in the arena:
-
-    0        16             64        128            272   276  288
-    | workspace: pooled rows, resident |             |counters  |
-             | input 8x8x4 ------------------------- |
-                            | output  |
+"""Builds small models in which our custom operator runs a hand-written program. The program computes a max pool 2x2 and
+a RELU, and its buffers overlap the input in the arena.
 """
 
 from typing import Any
@@ -59,7 +52,7 @@ def region_tree(
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
-    """Return the schema tree of a model. offsets: arena offsets of input, output and workspace."""
+    """offsets: offsets of input, output and workspace in the arena."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
@@ -75,12 +68,11 @@ def region_tree(
 
 
 def region_model(code: bytes | None = None, **options: Any) -> bytes:
-    """Return the model of region_tree() as bytes. If `code` is None, the model's program is program()."""
     return writer.write(region_tree(program() if code is None else code, **options))
 
 
 def misaligned_model() -> bytes:
-    """Return the valid model, written by a FlatBuffers packer that ignores alignment."""
+    """Return a model whose buffers are not aligned, as some FlatBuffers packers write it."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)
@@ -93,7 +85,7 @@ def misaligned_model() -> bytes:
 
 
 def float_io(tree: Any) -> None:
-    """Surround the program with QUANTIZE and DEQUANTIZE, so that inputs and outputs are float32, without a plan."""
+    """Make inputs and outputs float32 by QUANTIZE and DEQUANTIZE, and remove the memory plan."""
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")

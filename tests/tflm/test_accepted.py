@@ -22,9 +22,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that cannot run alone, so that they are tested only in larger models."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
-"""Operators whose kernels do not check types."""
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
@@ -40,13 +38,11 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return an operator to which `form` applies, preferably one with an input of type `common`."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the types that the form allows for T = `common`, then variants in which one operand has another type."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -66,10 +62,7 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield input types and output types that the operator does not accept.
-
-    The types of biases stay, because most kernels do not check them.
-    """
+    """Most kernels of TFLM do not check the type of a bias, so the bias keeps its type."""
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:
         changed = form.types[0] or outputs[0]
@@ -89,7 +82,6 @@ def test_models_that_tflm_runs_are_accepted() -> None:
 
 
 def refused_forms() -> Iterator[tuple[str, bytes]]:
-    """For each limit of TFLM, yield the expected message and a model that exceeds the limit."""
     for operator, operands in CONSTANTS.items():
         for k in operands:
             base = bases()[operator][0]
@@ -133,7 +125,6 @@ def test_limits(says: str, data: bytes) -> None:
 
 
 def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
-    """For an unknown batch size, converters compute the shape with integer operators that TFLM lacks."""
     net = Net()
     shape = net.op("SHAPE", [net.input((1, 4, 4, 2))], [integers(net, (4,))], schema.ShapeOptionsT(outType=2))
     data = net.model(net.op("GATHER", [shape, constant(net, [0, 1])], [integers(net, (2,))], schema.GatherOptionsT()))
@@ -141,7 +132,7 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """A model with an operator that TFLM lacks is refused, unless our custom operator can run the operator."""
+    """A model with an operator that TFLM lacks is refused, unless our custom operator can run it."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)
@@ -158,7 +149,6 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The conversion fails although a part of the model could be converted. `inspect` shows the model."""
     net = Net()
     x = net.input((1, 64))
     x = x if left else net.fully_connected(x, 10)

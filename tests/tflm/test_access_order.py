@@ -1,6 +1,6 @@
 """Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
 
-Each output overlaps an input at the smallest allowed distance, and then at a distance that is one pixel too small.
+The output overlaps the input at the smallest allowed distance, and then at a distance that is one pixel too small.
 """
 
 from typing import Any
@@ -27,7 +27,6 @@ def order_of(case: OrderCase) -> AccessOrder:
 
 
 def distance(order: AccessOrder) -> int:
-    """Return the planner's minimum distance in bytes from the output's start to the input's start."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
@@ -38,9 +37,8 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         net, x, y = case.model()
         order = order_of(case)
         least = distance(order)
-        # Overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output.
+        # QUANTIZE ignores the low bytes of a float32 input, so overwriting them changes no output.
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
-        # For a pool of stride 2, even a distance that is a pixel too small may lose no byte.
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]
@@ -50,7 +48,6 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
 
 
 def loses(order: AccessOrder, apart: int) -> bool:
-    """Return whether an output `apart` bytes below the input overwrites an input byte before its last read."""
     at = np.arange(len(order.written)) - apart
     shared = (at >= 0) & (at < len(order.last_read))
     return bool((order.last_read[at[shared]] > order.written[shared]).any())

@@ -1,6 +1,6 @@
-"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023.
+"""Several interpreters share one MicroAllocator of TFLM of autumn 2023.
 
-Each model gives the original's bytes for any order of inferences, and nothing is written between buffers.
+Each model gives the original's bytes for any order of inferences.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 
 def test_out_of_turn_nothing_runs(machine: Machine) -> None:
-    """A model that may not run during the inference of another model is refused."""
     app = pausing(0.2)
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)
@@ -34,7 +33,6 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
 
 
 def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
-    """The longer partition keeps its output, and pauses while the shorter partition processes the previous frame."""
     result = optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED))
     assert [one.model for one in result.report.pausing] == ["net_1"]
     assert [kept.model for kept in result.report.reserved] == ["net_1"]

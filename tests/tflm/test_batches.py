@@ -11,7 +11,7 @@ from tflm_memopt.rewrite.canonicalise import canonicalise
 
 @pytest.mark.slow
 def test_steps_of_time_are_a_batch() -> None:
-    """TimeDistributed of Keras makes a model in which the steps of time are a batch."""
+    """Keras' TimeDistributed makes a batch from the time steps."""
     net = Net()
     x = net.reshape(net.input((1, 5, 10, 10, 3)), (5, 10, 10, 3))
     x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))

@@ -38,14 +38,11 @@ for n in range(len(given["input0"])):
 np.savez(outputs, *(np.stack(values) for values in found))
 assert "tflm_memopt" not in sys.modules
 """
-"""Program that runs a model without importing anything from this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
-"""Maximum bytes of activations with TFLM's reference kernels."""
 RUNS = 100
 
 
 def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
-    """Run a model in the official interpreter without any custom operator, and return the outputs for all inputs."""
     (folder / "model.tflite").write_bytes(model)
     np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
     files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]

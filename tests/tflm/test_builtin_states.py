@@ -30,7 +30,6 @@ BUILDS = [
 
 
 def as_builtin(data: bytes) -> Converted:
-    """Convert the model even if this saves no memory."""
     source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
     return Conversion(source, border, builtin_alone(source.graph), options, "ilp32").placed().once
@@ -49,7 +48,6 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """The old value of a variable, the new rows, and the slice that is kept have the same address."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))
@@ -60,7 +58,6 @@ def test_rows_that_are_kept_are_never_copied() -> None:
 
 
 def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
-    """Return the plan with its operators in the given order. All buffers live for the whole run and share no bytes."""
     buffers = tuple(replace(b, first=0, last=len(plan.steps)) for b in plan.buffers)
     sizes = [-(-b.nbytes // 16) * 16 for b in buffers]
     offsets = tuple(int(o) for o in np.cumsum([0, *sizes[:-1]]))

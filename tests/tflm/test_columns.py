@@ -1,4 +1,4 @@
-"""Networks may combine each column's mean with the column's pixels. Exchanging rows and columns keeps the bytes."""
+"""Exchanging rows and columns of a network that uses the mean of each column changes no output byte."""
 
 from unittest.mock import patch
 
@@ -19,7 +19,7 @@ FRAMES, BANDS, CHANNELS = 60, 32, 8
 
 
 def spectrogram_net(activations: str = "INT8", channels: int = CHANNELS, *, transposed: bool = True) -> bytes:
-    """Build a small BC-ResNet, which adds the means over all frequencies to each frequency."""
+    """Build a small BC-ResNet, which adds the mean over all frequencies to each frequency."""
     net = Net(activations=activations)
     if transposed:
         x = net.reshape(net.transpose(net.input((1, FRAMES, BANDS)), (0, 2, 1)), (1, BANDS, FRAMES, 1))
@@ -39,7 +39,7 @@ def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     data = spectrogram_net(activations, transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # The limit is one feature map.
+    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 
@@ -52,7 +52,6 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [True, False])
 def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
-    """If `transposed` is set, a TRANSPOSE turns the rows of the sliding input into columns."""
     data = spectrogram_net(transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05, input="sliding:2")
     assert result.report.macs.rewritten < 0.5 * result.report.macs.original

@@ -1,4 +1,4 @@
-"""Compare QUANTIZE and DEQUANTIZE of all types with TFLM, at halves and limits."""
+"""QUANTIZE and DEQUANTIZE of all types give TFLM's bytes, also at rounding limits."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    largest = min(1e6, scale * 2.0**30)  # Quotients must be within int32.
+    largest = min(1e6, scale * 2.0**30)
     wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph
@@ -75,7 +75,6 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """A float32 or uint8 input enlarges the activations only by the extra bytes of the input and of a few rows."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

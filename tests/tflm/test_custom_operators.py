@@ -1,4 +1,4 @@
-"""Compare the predicted arenas of TFLM's own custom operators with the arenas in the official wheel."""
+"""The predicted arenas of TFLM's own custom operators equal those in the official wheel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -124,7 +124,6 @@ def test_damaged_options_are_no_error(options: bytes) -> None:
 @pytest.mark.parametrize("coding", range(3))
 @pytest.mark.parametrize("zero_points", [[0, 0, 0, 0], [0, 1, 2, 3]])
 def test_arena_of_decoders(coding: int, zero_points: list[int]) -> None:
-    """A DECODE operator has two outputs. A DECODE operator for pruning copies zero points that are not all 0."""
     net = Net(1)
     data = net.tensor((64,), "UINT8", None, data=np.zeros(64, np.uint8))
     header = np.zeros(256, np.uint8)

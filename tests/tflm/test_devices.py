@@ -1,4 +1,4 @@
-"""Networks on several devices give TFLM's bytes. Each device is a process with its own file, linked over loopback."""
+"""Networks on several devices give TFLM's bytes. Processes that communicate by sockets simulate the devices."""
 
 import sys
 from pathlib import Path
@@ -42,8 +42,6 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def sharing_layers(
     model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Split all layers between the devices, even if another split needs less memory."""
-
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort=0.05)
 
@@ -51,7 +49,6 @@ def sharing_layers(
 
 
 def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerification:
-    """Check the output bytes, and that messages, arenas and file sizes are as predicted."""
     found = tflm_memopt.verify_devices(model, written(shared, folder), runs=RUNS)
     assert found.bit_exact, found
     for said, one, ran in zip(shared.report.devices, shared.models, found.devices, strict=True):
@@ -72,7 +69,6 @@ def test_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
 def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
-    """Devices compute stripes and may exchange rows. A later operator also reads a tensor that all devices compute."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
@@ -86,7 +82,6 @@ def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
-    """With three cuts, a device computes layers between the ends of a residual connection."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
@@ -99,14 +94,12 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
 
 
 def test_the_best_weight_partition() -> None:
-    """Each process runs its planned part of the network. Partial sums take one, two or three bytes."""
     rows = weight_partition.rows()
     assert all(row.bit_exact and row.planned == row.executed for row in rows)
     assert [row.executed for row in rows] == [34, 30, 26, 22]
 
 
 def test_layers_in_partial_sums(tmp_path: Path) -> None:
-    """Convolutions and dense layers have far more inputs than outputs, and one layer follows a residual."""
     net = Net(7)
     x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
     y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))

@@ -13,7 +13,6 @@ from tflm_memopt.rewrite.canonicalise import canonicalise
 
 
 def gated(steps: int, block: int) -> bytes:
-    """Return WaveNet's unit, in which two causal convolutions read one tensor."""
     net = Net(4)
     x = net.reshape(net.conv2d(net.input((1, 1, steps, 2)), 8), (1, steps, 8))
     padded = net.pad(x, [(0, 0), (block, 0), (0, 0)])

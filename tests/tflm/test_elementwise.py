@@ -1,4 +1,4 @@
-"""Test the tables of elementwise operators against TFLM, over all bytes."""
+"""The tables of elementwise operators give TFLM's value for each of the 256 input bytes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.ops import lookup
 
 TABLES = examples(75)
-"""Number of random pairs of scale and zero point for each operator."""
 
 
 def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:

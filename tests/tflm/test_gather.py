@@ -1,4 +1,4 @@
-"""Test GATHER from a constant table, and reductions of its output, against TFLM. Some indices are out of range."""
+"""GATHER from a constant table, and reductions of its output, give TFLM's bytes."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,6 @@ def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
 
 
 def test_an_embedding_of_keras_3() -> None:
-    """The model wraps negative indices by a SELECT of int32, which TFLM lacks."""
     net, rows, shape = Net(), 9, (1, 12)
     x = net.input(shape, None, dtype="INT32")
     zero, count = (net.tensor((), "INT32", None, data=np.int32(n)) for n in (0, rows))
@@ -58,7 +57,6 @@ def test_an_embedding_of_keras_3() -> None:
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
-    """An index outside the table ends the run, as in TFLM, and nothing outside the table is read."""
     data = text_model(6, 50, 4)
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):

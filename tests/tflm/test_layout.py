@@ -1,4 +1,4 @@
-"""Converting removes the transpositions around the convolutions of PyTorch's networks, and changes no output byte."""
+"""The converter removes the transpositions from PyTorch's networks, and changes no output byte."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""Orders of axes that put channels first or last."""
 PADDING = [(0, 0), (0, 0), (1, 1), (1, 1)]
 
 
@@ -42,7 +41,6 @@ def joined(activations: str) -> bytes:
 
 
 def squeezed(activations: str) -> bytes:
-    """Return a network in PyTorch's layout whose gate and output are computed from the channels' means."""
     net = Net(activations=activations)
     x = planes(net, net.input((1, 3, 32, 30)), 8)
     gate = net.unary("RELU", net.mean(x, (2, 3)), dtype=activations, out=net.affine(x))
@@ -57,13 +55,12 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * 32 * 30 * 9  # The limit is the size of one feature map.
+    assert result.report.arena.total < item * 32 * 30 * 9
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
     oracle.assert_arena_as_predicted(result.model)
 
 
 def test_a_transposition_that_stays() -> None:
-    """The layout stays, because the sum in another layout would need more transpositions."""
     net = Net()
     x = net.input((1, 9, 8, 6))
     y = net.add(net.conv2d(x, 6), x)

@@ -1,4 +1,4 @@
-"""Test windows along one axis that are longer than 64 samples, the maximum height of a kernel."""
+"""Windows along one axis may be longer than 64 samples, the library's maximum height of a window."""
 
 import random
 
@@ -25,7 +25,7 @@ def network(seed: int, dtype: str, kind: str) -> bytes:
     elif kind == "DEPTHWISE_CONV_2D":
         x = net.depthwise_conv2d(x, multiplier=rng.choice((1, 1, 3)), **options, **weighted)
     else:
-        padding = padding if kernel <= 8 * stride else "VALID"  # The padding clips only few windows.
+        padding = padding if kernel <= 8 * stride else "VALID"
         x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding=padding, activation=activation)
         other = "SAME"
     return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
@@ -35,11 +35,10 @@ KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
-    """Convert a random network (streamed for odd seeds), and compare the outputs under TFLM."""
     data = network(seed, dtype or ("INT16", "INT8")[seed % 3 > 0], kind or KINDS[seed % 4])
     where = "stream" if seed % 2 else "arena"
     result = tflm_memopt.optimize(data, input=where, if_worthwhile=False, seconds=0.05)
-    steps = result.plan.steps if result.plan else ()  # A few small networks gain nothing.
+    steps = result.plan.steps if result.plan else ()
     assert not [step for step in steps if isinstance(step, Builtin)], seed
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
 

@@ -1,4 +1,4 @@
-"""Operators with a state give TFLM's bytes, also after resets."""
+"""SVDF and LSTM give TFLM's bytes in each inference of a sequence, also after resets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """Interpolation in the table of a program, as program.h defines it, gives TFLM's value for every int16."""
+    """Interpolation in a table of the program, as program.h defines it, gives TFLM's value for every int16."""
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)

@@ -1,4 +1,4 @@
-"""Networks may end in operators that move data, for example joined outputs, gathered values or shuffled pixels."""
+"""Networks with operators that move data, such as CONCATENATION, GATHER and TRANSPOSE, give TFLM's bytes."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,6 @@ EXAMPLES = settings(max_examples=examples(6))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Compare each operator alone and the rewritten model with TFLM. No operator may stay builtin."""
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.rewrite(data, ConversionOptions(tiles=None, seconds=0.2))
@@ -38,7 +37,9 @@ def slices(size: int) -> st.SearchStrategy[slice]:
 @EXAMPLES
 @given(data=st.data(), rank=st.integers(5, 6), transposed=st.booleans(), dtype=st.sampled_from(["INT8", "FLOAT32"]))
 def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, transposed: bool, dtype: str) -> None:
-    """Only our custom operator runs STRIDED_SLICE of more than four dimensions, and TRANSPOSE of more than five."""
+    """TFLM lacks STRIDED_SLICE of more than four dimensions and TRANSPOSE of more than five, but our custom operator
+    runs them.
+    """
     shape = (1, *(data.draw(st.integers(1, 4)) for _ in range(rank - 1)))
     net = Net()
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
@@ -58,7 +59,6 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """The plan joins two maps without a copy. The map that both output branches read is never whole in memory."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))
@@ -86,7 +86,7 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
     result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
-    both = 24 * 24 * 3 + 24 * 24 * 12  # the bytes of input and output
+    both = 24 * 24 * 3 + 24 * 24 * 12
     assert result.report.arena.total < 1.3 * both
 
 
@@ -98,7 +98,6 @@ def shuffled_pixels(net: Net, shape: tuple[int, ...], block: int) -> tuple[Net, 
 
 
 def test_an_operator_that_stays_builtin_reads_the_padded_steps() -> None:
-    """PAD and RESHAPE stay as in the file, because a builtin operator reads the RESHAPE's result."""
     net = Net(3)
     padded = net.pad(net.input((1, 20, 3)), [(0, 0), (2, 1), (0, 0)])
     row = net.reshape(padded, (1, *net.shape(padded)))
@@ -120,7 +119,6 @@ def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) ->
 
 
 def test_lower_bytes_of_any_index() -> None:
-    """Values beyond the range of the smaller type wrap around."""
     net = Net()
     x = net.conv2d(net.input((1, 2, 2, 1)), 300)
     y = arg_max(net, x)

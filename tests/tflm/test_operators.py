@@ -1,7 +1,4 @@
-"""Compare operators with TFLM for inputs at which a single rounding changes the output, and for int4 filters.
-
-TFLM and our C executor run the same models of single operators.
-"""
+"""Single operators give TFLM's bytes, also for inputs at which a single rounding changes the output."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,7 +37,6 @@ def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
-    """Check that all operators run row by row and give TFLM's bytes for random, extreme and additional inputs."""
     graph = read(data).graph
     support = to_row_ops(canonicalise(graph).graph)
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
@@ -57,11 +53,11 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
             np.testing.assert_array_equal(b[0], a)
 
 
-# The tests search for the few inputs whose outputs show whether TFLM computes a factor in float32 or in double.
+# The search finds inputs whose outputs show whether TFLM computes a factor in float32 or in double.
 
 
 def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.int64]:
-    """Return MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc)."""
+    """Compute MultiplyByQuantizedMultiplier() with two roundings, as TFLM's kernels/internal/common.cc does."""
     high = ((x << max(multiplier.shift, 0)) * multiplier.value + (1 << 30)) >> 31
     right = max(-multiplier.shift, 0)
     return np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right)
@@ -69,7 +65,6 @@ def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.i
 
 @pytest.mark.parametrize("kind", ["FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_ties_of_sums(kind: str) -> None:
-    """The filter is 0, so only the bias determines the result."""
     rng = np.random.default_rng(7)
     net, count = Net(), 96
     a, b, out = (float(np.float32(v)) for v in (rng.uniform(0.1, 0.2), rng.uniform(1e-3, 2e-3), 1500.0))
@@ -112,7 +107,6 @@ def test_ties_of_rescaled_values(kind: str) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "rv32-v"])
 def test_int4_filters_take_half_a_byte_each(target: str) -> None:
-    """Operators without packed weights read them from flash four bits at a time, in rows and in tiles."""
     net = Net(1)
     x = net.int4(net.conv2d(net.input((1, 24, 20, 3)), 32, kernel=(3, 3), stride=(2, 2)))
     x = net.int4(net.conv2d(net.int4(net.depthwise_conv2d(x)), 48, kernel=(3, 3)))
@@ -144,7 +138,6 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
 @pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
 def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:
-    """An operator without a bias stays builtin only if TFLM would add up the products in int32."""
     net = Net(activations="INT16")
     x = net.input((1, 6, 5, 4))
     made = {

@@ -1,4 +1,4 @@
-"""Under the official TFLM wheel, operators may run in another order than in the file."""
+"""Operators that run in another order than in the file give the same bytes under the official TFLM wheel."""
 
 from collections.abc import Callable
 
@@ -15,16 +15,13 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def two_towers(net: Net) -> bytes:
-    """The layers of two branches alternate, as converters write them, so two wide tensors are live at the same time."""
     x = net.input((1, 16, 16, 8))
     wide = [net.normalized(y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
 
 
 def three_heads(net: Net) -> bytes:
-    """Return a model in which all operators are converted. The file computes the layers of three branches in turn, so
-    that all wide tensors are live at the same time.
-    """
+    """The file computes the layers of three branches in turn, so that all wide tensors are live at the same time."""
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
     heads = [net.depthwise_conv2d(y) for y in heads]

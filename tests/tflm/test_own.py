@@ -1,4 +1,4 @@
-"""Run docs/own-operator.md unchanged, and test the refusals of custom operators."""
+"""The example of docs/own-operator.md runs unchanged, and wrong descriptions of custom operators are refused."""
 
 import re
 import subprocess
@@ -56,7 +56,6 @@ def add_operators(text: str = DESCRIPTION) -> Any:
 
 
 def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> bytes:
-    """Return a model in which both operands of an ADD_N are made row by row."""
     net = Net(seed)
     x = net.conv2d(net.input((1, 12, 9, 3), (0.04, seed)), 8, kernel=(3, 3), out=(0.1, 3 - seed))
     other = net.conv2d(x, 8, kernel=(3, 3), out=net.affine(x))
@@ -83,7 +82,6 @@ def converted(model: bytes) -> Optimized:
 
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
-    """The plan may compute either operand of ADD_N first."""
     add_operators(TWO)
     for seed in range(3):
         model = added(seed)

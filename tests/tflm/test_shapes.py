@@ -1,4 +1,4 @@
-"""Compare shapes in a file with shapes that follow from the inputs, and with what the official wheel does."""
+"""The check of shapes finds the wrong shapes that the official TFLM wheel refuses or replaces."""
 
 import math
 
@@ -18,7 +18,6 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Return shapes with the same number of elements, and shapes that are longer by 1 in one dimension."""
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]
@@ -34,7 +33,6 @@ def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
 
 
 def prepared(data: bytes) -> Shape | None:
-    """Return the output's shape after TFLM prepared the model, or None if TFLM refuses it."""
     try:
         return tuple(oracle.interpreter(data).get_output(0).shape)
     except RuntimeError:
@@ -43,7 +41,6 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """The check finds shapes with a wrong number of elements, and shapes that TFLM replaces."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:

@@ -1,4 +1,4 @@
-"""`verify --steps` compares each step of a sliding input with the original model on the whole input, under TFLM."""
+"""`verify --steps` compares each inference over a sliding input with the original model on the whole window."""
 
 import shutil
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def _full_one_step_early(model: bytes) -> bytes:
 @needs_compiler
 @pytest.mark.slow
 def test_a_c_module_goes_the_same_steps(tmp_path: Path) -> None:
-    """The height of the whole input is not a multiple of the four new rows."""
+    """The window's height is no multiple of the four new rows."""
     data = network()
     done = tflm_memopt.optimize(data, input="sliding:4", seconds=0.05)
     done.save(tmp_path, "c")

@@ -1,4 +1,4 @@
-"""Models with resource variables give TFLM's bytes after the variables have become rolling buffers."""
+"""Models whose resource variables became rolling buffers give TFLM's bytes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -52,7 +52,6 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """Another subgraph reads the variable, or TFLM allocates no bytes for the variable."""
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
@@ -64,7 +63,6 @@ def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
     ("name", "total", "rolling_buffers"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)]
 )
 def test_public_models(name: str, total: int, rolling_buffers: int, outside: Callable[[str], Path]) -> None:
-    """The predicted bytes must match docs/models.md."""
     keeps_state_in_rolling_buffers(outside(f"{name}.tflite").read_bytes(), total, rolling_buffers)
 
 
@@ -73,7 +71,6 @@ def test_a_trained_model() -> None:
 
 
 def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int) -> None:
-    """Check that the rewritten model has `rolling_buffers` bytes of rolling buffers in an arena of `total` bytes."""
     done = tflm_memopt.optimize(data)
     assert predict(done.model).total == total
     assert sum(state.nbytes for state in done.plan.states) == rolling_buffers
@@ -87,7 +84,6 @@ def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int
 
 
 def test_verify_in_steps() -> None:
-    """A wrong initial state is found in the first inference after a reset."""
     data = streaming.mixed()
     model = tflm_memopt.optimize(data, seconds=0).model
     done = verify(data, model, runs=1, steps=Steps(40, 15))
@@ -97,7 +93,6 @@ def test_verify_in_steps() -> None:
 
 
 def _beginning_otherwise(model: bytes) -> bytes:
-    """Return the model with other initial bytes in all rolling buffers."""
     source = read(model)
     (program,) = programs(source.graph)
     header = np.frombuffer(program, HEADER, 1)[0]
@@ -108,9 +103,7 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may hold rows of a model with other weights, which the program must not read. After a
-    reset, another model may use the memory of the state.
-    """
+    """The memory for a state may hold another model's rows, which the program must not read."""
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
     )

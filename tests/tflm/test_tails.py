@@ -1,4 +1,4 @@
-"""Detectors and pose networks end in indices of maxima, comparisons, int32 arithmetic and selected values."""
+"""The last operators of detectors and pose networks, such as ARG_MAX, comparisons and GATHER_ND, give TFLM's bytes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,6 @@ sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)
 
 
 def assert_rewritten(data: bytes, seed: int = 0) -> None:
-    """Check that all operators run row by row and give the original's values under TFLM."""
     graph = canonicalise(read(data).graph).graph
     assert not [str(s) for s in to_row_ops(graph).values() if isinstance(s, Unsupported)]
     before, after, rng = original(data), rewritten(rewrite(data)[0]), np.random.default_rng(seed)
@@ -52,7 +51,6 @@ def assert_rewritten(data: bytes, seed: int = 0) -> None:
 
 
 def values(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArray[Any]:
-    """Return values that are often equal. float32 values include extremes and NaN."""
     if dtype == "FLOAT32":
         return np.where(rng.random(shape) < 0.3, rng.integers(-2, 3, shape), drawn(rng, shape, 3, 0.2)).astype("f4")
     if dtype == "INT32":
@@ -87,7 +85,6 @@ def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
 
 
 def test_a_mask_leaves_a_region() -> None:
-    """The bool output of one custom operator is an input of the next custom operator."""
     net = Net()
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
@@ -115,7 +112,7 @@ def test_division(size: tuple[int, ...], seed: int, kind: str, fixed: bool) -> N
     net = Net(seed)
     x = net.input((1, *size), None, dtype="FLOAT32")
     constant = values(net.rng, (1,), "FLOAT32")
-    if kind == "FLOOR_DIV":  # TFLM's kernel fails for a divisor of 0.
+    if kind == "FLOOR_DIV":
         fixed, constant = True, np.where(constant == 0, np.float32(0.1), constant)
     y = floats(net, constant) if fixed else net.input((1, *size), None, dtype="FLOAT32")
     assert_rewritten(net.model(two(net, kind, x, y)), seed)
@@ -129,7 +126,6 @@ def test_functions_of_float32(kind: str) -> None:
 
 
 @EXAMPLES
-# The example needs less memory in reverse order.
 @example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
@@ -157,7 +153,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
     net, shape = Net(seed), (1, *size)
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
     parts = []
-    for d in shape[:depth]:  # ARG_MAX over d values gives valid indices.
+    for d in shape[:depth]:
         y = net.conv2d(net.input((1, 1, d, 1)), count)
         parts.append(moving.arg_max(net, net.reshape(y, (d, count)), axis=0))
     columns = [net.reshape(part, (count, 1)) for part in parts]
@@ -167,7 +163,6 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
 
 @pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
 def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
-    """An index outside the tensor ends the run, as in TFLM, and nothing outside the tensor is read."""
     net = Net()
     x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
     data = net.model(gather_nd(net, x, indices))
@@ -179,7 +174,6 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
 
 @pytest.mark.slow
 def test_a_pose_network() -> None:
-    """All operators on the network's maps run row by row, and no float32 map exists as a whole."""
     data = pose_network(64)
     support = to_row_ops(canonicalise(read(data).graph).graph).values()
     assert not [s for s in support if isinstance(s, Unsupported)]
@@ -195,7 +189,6 @@ def test_a_pose_network() -> None:
 @given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "INT32", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
        parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
-    """For each operand, `parts` states which dimensions have size 1 and whether the operand is a constant."""
     net, shape = Net(seed), (1, *size)[-rank:]
     affine = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
     operands = []
@@ -221,7 +214,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     data = net.model(y)
     assert_rewritten(data, seed)
     before, after = original(data), rewritten(rewrite(data)[0])
-    for value in (0.0, 1e-8, 1e-30):  # TFLM divides by at least 1e-6.
+    for value in (0.0, 1e-8, 1e-30):
         inputs = [np.full(shape, value, np.float32)]
         same_floats(run(before, inputs, 1)[0], run(after, inputs, 1)[0], f"value {value}")
 
@@ -229,7 +222,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
 @EXAMPLES
 @given(size=sizes, count=st.integers(2, 5), seed=seeds)
 def test_sum_of_several_tensors(size: tuple[int, ...], count: int, seed: int) -> None:
-    """ADD_N of float32 also adds negative zeros. TFLM's sum of negative zeros is 0."""
+    """TFLM's ADD_N of negative zeros is 0, not -0."""
     net, shape = Net(seed), (1, *size)
     operands = [net.input(shape, None, dtype="FLOAT32") for _ in range(count)]
     data = net.model(net.op("ADD_N", operands, [net.tensor(shape, "FLOAT32", None)], schema.AddNOptionsT()))

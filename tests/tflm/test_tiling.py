@@ -1,4 +1,4 @@
-"""Chains of builtin operators are split into stripes of rows and groups of channels. All output bytes equal TFLM's."""
+"""Chains of builtin operators that are split into stripes of rows or groups of channels give TFLM's bytes."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,6 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 
 
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
-    """Split a chain of the model into parts, even if this saves nothing."""
     source, options = read(data), ConversionOptions(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))

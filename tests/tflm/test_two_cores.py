@@ -1,4 +1,4 @@
-"""Two cores compute our custom operator in TFLM's interpreter, with a thread as the second core."""
+"""Two threads run our custom operator for two cores in TFLM's interpreter."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test verify(): the differences that verify() finds, the measurements, and refused comparisons."""
+"""Test verify(), which compares two models under TFLM and measures their arenas."""
 
 import json
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_inputs_and_outputs_need_no_names() -> None:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # The rewritten model clamps values at 1 instead of 0.
+    other = region_model(program(relu_from=1))
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -65,7 +65,6 @@ def test_names_the_first_byte_that_differs(how: How) -> None:
 
 
 def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() -> None:
-    # The rows of the output overlap the pooled rows in the arena.
     result = verify(region_model(), region_model(offsets=(16, 16, 0)), runs=2)
     assert not result.bit_exact
     assert result.difference is not None
@@ -74,7 +73,7 @@ def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() ->
 
 
 def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
-    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # The output overlaps loop counters.
+    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)
     assert not result.bit_exact
     assert result.failure != ""
 
@@ -95,7 +94,7 @@ def test_the_guard_ignores_the_payload_of_a_nan() -> None:
 
 def test_a_crash_is_an_answer() -> None:
     far = 1 << 26
-    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check the offsets.
+    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))
     result = verify(region_model(), before_the_arena, runs=1)
     assert not result.bit_exact
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
@@ -115,7 +114,6 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random runs do not reach the wrong table entry, but the default number of runs does."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

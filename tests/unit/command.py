@@ -1,4 +1,4 @@
-"""Run the command line in tests, on small models."""
+"""Runs the command line on small models."""
 
 import json
 import sys
@@ -14,7 +14,6 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
-"""Start of the command line that runs tflm-memopt in a separate process."""
 
 SUFFIXES = (".tflite", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
 """Endings of the files that the converter writes for any model."""
@@ -40,7 +39,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model of wide maps. Whole rows need more memory and fewer kernel calls than tiles."""
+    """Return a model of wide maps, which need less memory but more calls of kernels in tiles than in whole rows."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -49,7 +48,7 @@ def wide(last: str = "") -> bytes:
 
 
 def narrowing() -> bytes:
-    """Return a model whose input is small compared with inner tensors, so that recomputing overlaps saves RAM."""
+    """Return a model whose input is smaller than its inner tensors, so that computing rows twice saves RAM."""
     net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
@@ -108,7 +107,7 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """Check that the error has at most one line each for what, where and what to do, on stderr and in --json."""
+    """Check that an error states on separate lines what is wrong, where, and what to do."""
     assert answer.code == cli.BAD
     assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]

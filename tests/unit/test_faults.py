@@ -1,4 +1,4 @@
-"""Every fault in tests/faults can be planted, so that scripts/faults.py can run tests with the fault."""
+"""Every fault in tests/faults replaces a text that occurs once in its file."""
 
 import runpy
 

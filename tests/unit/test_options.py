@@ -1,4 +1,4 @@
-"""Test that options of wrong types are usage errors, from Python and from app.toml."""
+"""Options of wrong types are usage errors, in Python and in app.toml."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,6 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""Invalid values for any option, except that `plan` accepts the dictionary."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -1,4 +1,4 @@
-"""Test which operators --target packs, the arena, and refusals."""
+"""Test for which operators the option --target packs weights."""
 
 import dataclasses
 
@@ -56,7 +56,6 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
 
 @pytest.mark.parametrize("packing", Packing)
 def test_checker_and_planner_agree_on_scratch(packing: Packing) -> None:
-    """The checker and the planner compute equal scratch sizes for packed kernels, for any window and channel count."""
     rng = np.random.default_rng(0)
     for _ in range(400):
         kernel_h, kernel_w, stride_w = (int(n) for n in rng.choice((1, 1, 1, 2, 3, 3, 5), 3))

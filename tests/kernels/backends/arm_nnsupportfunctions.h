@@ -1,5 +1,4 @@
-/* These functions have the interface of CMSIS-NN's functions that the library calls (arm_nnsupportfunctions.h), and compute with TFLM's
- * arithmetic. */
+/* This file replaces CMSIS-NN's header. Its functions compute with TFLM's arithmetic. */
 #ifndef TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 #define TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 
@@ -15,7 +14,7 @@ static inline arm_cmsis_nn_status arm_nn_vec_mat_mult_t_per_ch_s8(const int8_t *
                                                                   const int32_t activation_max, const int32_t address_offset,
                                                                   const int32_t rhs_offset) {
   const vendor_layer layer = {lhs_offset, rhs_offset, dst_offset, activation_min, activation_max, bias, dst_multiplier, dst_shift};
-  (void)kernel_sum; /* CMSIS-NN uses kernel_sum only with Helium */
+  (void)kernel_sum;
   vendor_fully_connected(&layer, lhs, (uint32_t)rhs_cols, rhs, (uint32_t)rhs_rows, (uint32_t)address_offset, dst);
   return ARM_CMSIS_NN_SUCCESS;
 }

@@ -1,4 +1,5 @@
-/* This file has tmo_dsp_sums.S and tmo_dsp_wide.S in C, so that a host can test the library's code for the DSP extension. */
+/* This file replaces the assembly of tmo_dsp_sums.S and tmo_dsp_wide.S on a host, so that tests can run the code around
+ * it. */
 #include <string.h>
 
 #include "tmo/dsp.h"
@@ -44,7 +45,6 @@ void tmo_dsp_window_outputs(tmo_dsp_window_job *job) {
   }
 }
 
-/* Multiplies four values by four weights, and adds the products to a sum. */
 static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
   return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
 }

@@ -1,5 +1,5 @@
-/* These functions have the interface of ESP-NN's functions that the library calls (esp_nn_ansi_headers.h), and compute with TFLM's arithmetic. Like
- * ESP-NN's vector code, the functions need aligned data and overwrite the scratch memory. */
+/* This file replaces ESP-NN's header. Its functions compute with TFLM's arithmetic. Like ESP-NN's vector code, the
+ * functions need aligned data and overwrite the scratch memory. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 
@@ -49,7 +49,6 @@ static inline void esp_nn_fully_connected_per_ch_s8_test(const int8_t *input, co
   vendor_fully_connected(&layer, input, row_len, filter, out_channels, 1, out);
 }
 
-/* Returns how many bytes of scratch memory ESP-NN needs on an ESP32-S3, without padding. */
 static inline int esp_nn_get_depthwise_conv_scratch_size_test(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
                                                               const dw_conv_params_t *params) {
   const int32_t filters = filter->width * filter->height * input->channels, values = input->width * input->height * input->channels;

@@ -1,4 +1,4 @@
-/* These functions compute layers with one scale per channel, like the libraries of chip vendors. Each function counts its calls. */
+/* These functions replace a chip vendor's kernels, and count their calls. */
 #ifndef TESTS_VENDOR_H_
 #define TESTS_VENDOR_H_
 
@@ -11,12 +11,11 @@ typedef struct {
   const int32_t *bias, *multipliers, *shifts;
 } vendor_layer;
 
-/* An image has as many rows as the filter, so one output row is computed. */
 typedef struct {
   int32_t width, channels, kernel_w, kernel_h, stride, out_width;
 } vendor_image;
 
-/* With VENDOR_NOTHING, the functions do nothing, so that only the instructions around the library are counted. */
+/* With VENDOR_NOTHING, the functions do nothing, so that tests can count the instructions of their callers. */
 #ifdef VENDOR_NOTHING
 #define VENDOR(declaration) \
   __attribute__((unused, noinline)) static void declaration { __asm__ volatile("" ::: "memory"); }
@@ -28,12 +27,10 @@ unsigned vendor_calls(void);
 VENDOR(vendor_fully_connected(const vendor_layer *layer, const int8_t *input, uint32_t taps, const int8_t *filter, uint32_t channels,
                               uint32_t step, int8_t *out))
 
-/* Sets the scratch memory for the next calls. */
 VENDOR(vendor_scratch(void *scratch))
 VENDOR(vendor_depthwise(const vendor_layer *layer, const vendor_image *image, const int8_t *input, const int8_t *filter,
                         int32_t scratch_bytes, int8_t *out))
 
-/* The field `bias` has the negated zero points of the operands. */
 VENDOR(vendor_add(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t left_shift, int32_t n, int8_t *out))
 VENDOR(vendor_multiply(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t n, int8_t *out))
 VENDOR(vendor_pool(const vendor_image *image, const int8_t *input, int32_t pad, int32_t least, int32_t most, int is_maximum, int8_t *out))

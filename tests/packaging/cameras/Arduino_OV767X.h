@@ -1,4 +1,4 @@
-/* Declares the part of the library Arduino_OV767X that the programs use. */
+/* Simulates the camera library Arduino_OV767X. */
 #ifndef ARDUINO_OV767X_H_
 #define ARDUINO_OV767X_H_
 

@@ -1,4 +1,4 @@
-/* Declares the part of the library esp32-camera that the programs use. */
+/* Simulates the camera library esp32-camera. */
 #ifndef ESP_CAMERA_H_
 #define ESP_CAMERA_H_
 
@@ -63,7 +63,7 @@ static inline esp_err_t esp_camera_init(const camera_config_t *config) {
   return ESP_OK;
 }
 
-/* With one buffer, the driver returns a second frame only after the program has given the first one back. */
+/* A driver with one buffer returns a frame only after the program has given the previous frame back. */
 static inline camera_fb_t *esp_camera_fb_get() {
   if (esp_frames_out > 0 || read_frame(esp_frame.buf, esp_frame.len) != esp_frame.len) return nullptr;
   ++esp_frames_out;

@@ -1,5 +1,4 @@
-/* The file frame.bin in the current folder has the picture that the simulated camera takes. Without the file frame.bin, the camera cannot be
- * opened. */
+/* The file frame.bin has the picture that the simulated camera takes. Without frame.bin, the camera cannot be opened. */
 #ifndef FRAME_H_
 #define FRAME_H_
 
@@ -12,7 +11,6 @@ inline bool frame_exists() {
   return file != nullptr;
 }
 
-/* Writes exactly as many bytes as a real driver, so that AddressSanitizer detects a buffer that is too small. */
 inline size_t read_frame(void *to, size_t bytes) {
   FILE *file = fopen("frame.bin", "rb");
   if (file == nullptr) return 0;

@@ -1,4 +1,4 @@
-/* Declares the part of the ESP32's WiFi library that the sketches use. */
+/* Simulates the ESP32's WiFi library. */
 #pragma once
 
 enum { WIFI_STA };

@@ -1,5 +1,5 @@
-/* Simulates ESP-NOW with a datagram socket for each address in the folder $RADIO, and with a task that runs the callbacks. The radio loses $LOSS per
- * cent of the frames and of the acknowledgements, so that receivers get some frames twice. */
+/* Simulates ESP-NOW: each address is a datagram socket in the folder $RADIO, and a thread runs the callbacks. The
+ * simulated radio loses $LOSS per cent of the frames and of the acknowledgements. */
 #pragma once
 
 #include <stdint.h>
@@ -94,7 +94,7 @@ inline void task() {
   const unsigned loss = static_cast<unsigned>(atoi(getenv("LOSS")));
   for (;;) {
     Frame frame;
-    const ssize_t n = recv(endpoint, &frame, sizeof frame, 0); /* the task waits at most a millisecond */
+    const ssize_t n = recv(endpoint, &frame, sizeof frame, 0);
     if (n > 0 && frame.acknowledges) {
       if (flying && frame.number == number) end(ESP_NOW_SEND_SUCCESS);
     } else if (n > 0 && random() % 100 >= loss) {
@@ -113,7 +113,7 @@ inline void task() {
 inline uint32_t esp_random() { return std::random_device()(); }
 
 inline esp_err_t esp_now_init() {
-  const char *address = getenv("ADDRESS"); /* ADDRESS is the last byte of the radio's address, and the sketch sets all other bytes */
+  const char *address = getenv("ADDRESS"); /* $ADDRESS is the last byte of the radio's address */
   const uint8_t start[] = {0x24, 0x6F, 0x28, 0x00, 0x00, static_cast<uint8_t>(atoi(address))};
   memcpy(radio::own, start, sizeof start);
   radio::endpoint = socket(AF_UNIX, SOCK_DGRAM, 0);

@@ -1,4 +1,4 @@
-"""Tables with a function for each kind of layer in random networks."""
+"""For each kind of layer in random networks, a table has the function that adds the layer."""
 
 from collections.abc import Mapping
 
@@ -76,14 +76,11 @@ INT16 = (
     "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
     "columns", "channels first",
 )  # fmt: skip
-"""Kinds of layers that can be built with int16."""
 TAILS = (
     "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
     "selected",
 )  # fmt: skip
-"""Kinds of layers in which detectors typically end."""
 COLUMNS = (
     "columns", "columns", "columns", "conv", "depthwise", "padded", "average", "max", "resize nearest", "resize",
     "concatenation", "leaky", "logistic", "residual", "global", "selected", "masked", "two", "slice", "mirrored",
 )  # fmt: skip
-"""Kinds of layers, in most of which rows and columns can be exchanged."""

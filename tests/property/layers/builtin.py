@@ -1,4 +1,4 @@
-"""Functions that add layers with operators that stay builtin."""
+"""Each function adds a layer with an operator that the converter leaves to TFLM."""
 
 import math
 
@@ -12,7 +12,7 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add ADD_N of two tensors. If the shapes or scales differ, add up copies of the first tensor instead."""
+    """Add ADD_N of two tensors, or of copies of the first tensor if the tensors' shapes or scales differ."""
     alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
     return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
 
@@ -25,7 +25,7 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add two RESHAPEs with the same computed shape. One RESHAPE needs the shape at run time."""
+    """Add two RESHAPEs whose shape is computed, of which one reads the shape at run time."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)

@@ -1,4 +1,4 @@
-"""Functions that add layers that compute: windows, products, sums and functions."""
+"""Each function adds a layer that computes, such as a convolution, a pool, a sum or a nonlinear function."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +12,13 @@ from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""Maximum number of classes of SOFTMAX. TFLM aborts if a sum of exponentials is 512 (RoundingDivideByPOT)."""
+"""Maximum number of classes of SOFTMAX. TFLM's RoundingDivideByPOT() aborts if a sum of exponentials in SOFTMAX reaches
+512.
+"""
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution. If `other` is odd and the channels can be divided, the convolution is grouped."""
+    """Add a convolution, which is a grouped convolution if `other` is odd and the channels can be divided."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)
@@ -34,14 +36,13 @@ def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def in_blocks(net: Net, layer: Layer, x: int) -> bool:
-    """Return whether to write a dilated convolution as converters do. TFLM has no SPACE_TO_BATCH_ND of int16."""
+    """TFLM has no int16 kernel for SPACE_TO_BATCH_ND, with which converters write a dilated convolution."""
     return layer.dilation != (1, 1) and layer.other > 3 and net.dtype(x) == "INT8"
 
 
 def dilated(net: Net, layer: Layer, x: int, *, depthwise: bool = False) -> list[int]:
-    """Add a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write a dilated convolution.
-
-    A PAD makes whole blocks, since SPACE_TO_BATCH_ND of TFLM pads with uninitialised values.
+    """Add a dilated convolution as converters write it: SPACE_TO_BATCH_ND, CONV_2D, BATCH_TO_SPACE_ND. A PAD fills
+    whole blocks, because TFLM's SPACE_TO_BATCH_ND pads with uninitialised values.
     """
     none = [(0, 0), (0, 0)]
     reach = [(k - 1) * d for k, d in zip(layer.kernel, layer.dilation, strict=True)]
@@ -152,7 +153,7 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an attention layer over all pairs of tokens. An odd `other` means several heads."""
+    """Add an attention layer, which has several heads if `other` is odd."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:
@@ -196,7 +197,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Compare a tensor with a threshold or another tensor. TFLM aborts if a scale is 1 or more."""
+    """Add a comparison. TFLM aborts if a scale is 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])
@@ -325,10 +326,10 @@ def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an operator that computes each byte separately. TFLM's RSQRT rejects values below the zero point."""
+    """Add an elementwise function. TFLM's RSQRT rejects values below the zero point."""
     kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU", "RSQRT")[layer.channels % 6]
     if kind == "RSQRT":
         x = net.add(x, x, out=(net.affine(x)[0], -128))
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
-    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # The output scale cannot be smaller.
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)
     return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

@@ -1,4 +1,4 @@
-"""A layer of a random network as data, which a function turns into operators."""
+"""Describes layers of random networks as data."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -9,18 +9,18 @@ import numpy as np
 from models import Net, Pair
 
 MAX_ELEMENTS = 4096
-"""Maximum number of elements of operands, so that networks run quickly."""
+"""Maximum number of elements of a tensor, so that random networks run quickly."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator of a random network, or a few operators that often occur together. Kinds may ignore some fields."""
+    """One operator of a random network, or a few operators that often occur together."""
 
     kind: str
     source: int = 0
-    """Index of the first operand. The newest tensor has the index 0, and large numbers wrap around."""
+    """Index of the first operand, where 0 is the newest tensor and large numbers wrap around."""
     other: int = 0
-    """Index of the second operand: the newest tensor has the index 0, and large numbers wrap around."""
+    """Index of the second operand, where 0 is the newest tensor and large numbers wrap around."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -29,12 +29,11 @@ class Layer:
     activation: str = "NONE"
     flag: bool = True
     spread: int = 0
-    """The output's scale is its natural scale times 2 to the power `spread`."""
+    """The output's usual scale is multiplied by 2^`spread`."""
     zero_point: int = 3
 
 
 Build = Callable[[Net, Layer, int, int], list[int]]
-"""Function that adds a layer to a network, and returns the layer's output tensors."""
 
 
 def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Layer:
@@ -61,7 +60,6 @@ def image(net: Net, x: int) -> int:
 
 
 def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
-    """Return the options of a convolution or pool. The padding is SAME if the window is larger than the input."""
     dilation = layer.dilation if dilated else (1, 1)
     extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
     fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))

@@ -1,4 +1,4 @@
-"""Functions that add layers that move bytes, or resize or reduce images."""
+"""Each function adds a layer that moves, resizes or reduces tensors."""
 
 import math
 
@@ -21,7 +21,7 @@ def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Concatenate two tensors. If the shapes or scales differ, concatenate copies of the first tensor instead."""
+    """Add a CONCATENATION of two tensors, or of copies of the first tensor if the tensors' shapes or scales differ."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
     a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
     alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)
@@ -114,7 +114,6 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a SLICE, or a STRIDED_SLICE that reverses an axis, omits the first index, or selects every second index."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]

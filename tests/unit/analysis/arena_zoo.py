@@ -1,4 +1,4 @@
-"""Builds small models for each row of tflm_memopt/tflm/builtin_memory.py."""
+"""Builds a small model for each row of tflm_memopt/tflm/builtin_memory.py."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -63,7 +63,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """Return an operator on an image and int32 constants. first: whether the constants come before the image."""
+    """first: whether the int32 constants precede the image in the operator's inputs."""
     extra = [ints(c) for c in constants]
     return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 
@@ -180,14 +180,13 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
     y = net.tensor((1, steps, units), dtype, affine(1 / 128))
     net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
-    if not whole:  # Scales of the sums of the gates and of the hidden state.
+    if not whole:
         sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
         net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
     return net.model(y)
 
 
 def resource_variables() -> bytes:
-    """Return a model with two resource variables: CALL_ONCE initialises one, and the other has two handles."""
     net = Net()
     x = net.input((1, 20))
 
@@ -245,7 +244,7 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
     graphs = [net.graph]
     for number, build in enumerate(builders):
         net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"called{number}")
-        net.tree.subgraphs = [net.graph]  # Net adds operators to subgraph 0.
+        net.tree.subgraphs = [net.graph]
         net.graph.outputs = [build()]
         graphs.append(net.graph)
     net.tree.subgraphs = graphs
@@ -253,7 +252,6 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Return our operator between builtin operators. The file places its workspace over its input and output."""
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))
     program = net.tensor((64,), "UINT8", None, data=np.zeros(64))
@@ -374,4 +372,3 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
 }
 
 REGION = _region
-"""A rewritten model with an empty program."""

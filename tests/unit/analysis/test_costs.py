@@ -1,4 +1,4 @@
-"""Test the table of kernel costs and the estimates from it."""
+"""Test the costs of kernels and the estimates of instructions."""
 
 import sys
 from pathlib import Path
@@ -17,13 +17,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""Kinds of float32 operators for which cores without a libm have no costs."""
+"""Float32 operators that need a libm, which some cores lack."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """All kernels were measured, apart from float32 kernels and some int4 kernels (_S4)."""
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}
@@ -39,7 +38,6 @@ def test_every_kernel_was_measured(table: Table) -> None:
 
 @TABLES
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """The errors are measured with networks that no fit of costs used. Estimates for vectors are less exact."""
     assert table.plans >= 36
     assert table.median <= 0.03
     assert table.worst <= (0.15 if table.core in ("cortex-m55", "rv32-v") else 0.10)

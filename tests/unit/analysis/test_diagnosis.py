@@ -1,4 +1,4 @@
-"""inspect names the kind of a model correctly, and gives advice."""
+"""The command `inspect` recognises the kind of a model, and gives advice."""
 
 from collections.abc import Callable, Mapping
 

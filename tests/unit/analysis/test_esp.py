@@ -16,7 +16,6 @@ from tflm_memopt.model.reader import read
 MOBILENET = [
     (1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512), *[(1, 512)] * 5, (2, 1024), (1, 1024),
 ]  # fmt: skip
-"""Strides and channels of the separable convolutions of MobileNetV1."""
 
 
 def mobilenet(size: int, channels: int, width: float, classes: int) -> bytes:
@@ -49,11 +48,10 @@ def graph(name: str) -> Graph:
 
 
 TICK = 10
-"""Milliseconds of a FreeRTOS tick with ESP-IDF's default settings. TiGrIS waits for a tick after each tile."""
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Return the published milliseconds minus half a timer tick for each wait of the program."""
+    """Subtract from the published time half a FreeRTOS tick for each wait of TiGrIS, which waits after each tile."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 
@@ -71,7 +69,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # The row has instructions and cycles of one C function.
+        if "counted" in row and "plain" in row:
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

@@ -1,4 +1,4 @@
-"""Test several models in one arena: placement, refusals and written files."""
+"""Test the placement of several models in one arena, and the written files."""
 
 import functools
 import json
@@ -98,7 +98,6 @@ def explored() -> AppExploration:
 
 
 def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
-    """The small model's buffers are above the large model's. Two cores' barriers depend on both models' layout."""
     net = Net(2)
     models = {
         "large": AppModel(long(), {"cores": 2, "weights": "ram"}),
@@ -164,7 +163,6 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_figures_of_c_modules(stream: bool) -> None:
-    """Without an interpreter, the arena has activations and the states of streamed inputs, but no data of TFLM."""
     result = optimize(application(stream=stream), interpreter=False)
     report = result.report
     header = result.files("c")["app.h"].decode()

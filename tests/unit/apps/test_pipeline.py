@@ -1,4 +1,4 @@
-"""Test partitions of a model that run as a pipeline: cuts, placement and refusals."""
+"""Test models that are cut into partitions, which run as a pipeline on two cores."""
 
 from typing import Any
 
@@ -48,7 +48,6 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
 
 @pytest.mark.slow
 def test_partitions_run_on_two_cores() -> None:
-    """If the rate is too high for one core, each core runs a partition. A core's load is its partition's run time."""
     options = {**LOW, "clock": 64, "core": "cortex-m4"}
 
     def at(fps: float, cores: int) -> App:

@@ -1,4 +1,4 @@
-"""Models of an application share fast and slow memory."""
+"""Several models share one fast and one slow memory."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +14,7 @@ from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 
 FAST = 1_000
-"""Bytes of fast memory that do not suffice for the model without slow memory."""
 ALONE, BOTH = 6_468, 12_820
-"""Arenas of one model, and of two concurrent models, without slow memory."""
 
 
 pytestmark = pytest.mark.slow
@@ -47,7 +45,7 @@ def test_models_in_turn_share_slow_bytes(in_turn: AppOptimized) -> None:
 
 
 def test_models_at_the_same_time_have_their_own_slow_bytes(together: AppOptimized) -> None:
-    """Fast memory is taken from the model with the larger arena until both models fit."""
+    """The model with the larger arena gets less fast memory until both models fit."""
     report = together.report
     assert report.arena.total <= 12_000 < BOTH
     assert report.slow == sum(done.report.memories.slow for done in together.models.values()) > 0
@@ -69,7 +67,7 @@ def test_the_checker_finds_common_slow_bytes(in_turn: AppOptimized) -> None:
 
 
 def at_a_rate(folder: Path, cycles: float) -> AppOptimized:
-    """Convert an application for a board whose slow memory takes `cycles` cycles per byte."""
+    """cycles: number of cycles that the board's slow memory takes for a byte."""
     board = folder / f"board{cycles:g}.toml"
     lines = ('core = "Cortex-M4"', 'clock = "80MHz"', 'ram = "16kB"', 'flash = "1MB"', 'external_ram = "1MB"')
     costs = ("[external_ram_cycles]", f"read = {cycles}", f"write = {cycles}")

@@ -1,8 +1,7 @@
-"""The checker refuses every planted defect.
+"""The checker refuses every plan that would give wrong bytes.
 
-Plans of real models are damaged in one place each. Most kinds of damage make any plan wrong. Some damage may be
-harmless, for example a buffer that moves to free space. The host executor runs each damaged plan that passes, with all
-buffers at their addresses in the plan. The output bytes must be right.
+Tests damage a plan in one place. If the checker accepts the damaged plan, the executor runs it, and the output bytes
+must be right.
 """
 
 from collections.abc import Callable
@@ -26,7 +25,6 @@ from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.regions import partition
 
 QUICKLY = {"pointwise", "streamed"}
-"""Models whose plans the quick tests damage."""
 
 
 @pytest.fixture(params=MODELS)
@@ -50,7 +48,6 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 @settings(max_examples=40, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
-    """For every graph, a plan with a rolling buffer of one row less is refused."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
     graph = s.row_graph(*outputs)

@@ -1,4 +1,4 @@
-"""The checker refuses every plan whose wrong barriers or wrong division of operators let two cores race."""
+"""The checker refuses every plan in which two cores race."""
 
 import functools
 from collections.abc import Callable
@@ -44,7 +44,6 @@ def test_the_plan_is_right_and_most_operators_are_shared() -> None:
 
 
 def test_each_barrier_is_needed() -> None:
-    """Two cores race if any single barrier is missing, so no barrier is superfluous."""
     barriers = max((s.barriers for s in planned().plan.shardings), key=len)
     assert len(barriers) > 20
     for missing in barriers[1 :: len(barriers) // 7]:

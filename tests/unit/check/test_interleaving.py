@@ -1,4 +1,4 @@
-"""The checker refuses plans of several models in which one model overwrites a live byte of another."""
+"""The checker refuses applications in which one model overwrites a byte that another model still needs."""
 
 from dataclasses import replace
 from functools import cache

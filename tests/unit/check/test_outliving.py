@@ -1,4 +1,4 @@
-"""The checker refuses operators that keep, read or send wrong rows."""
+"""The checker refuses operators that keep wrong rows for later inferences, or send wrong rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,8 +37,6 @@ def found(graph: RowGraph, of: Callable[[RowOp], object]) -> tuple[int, RowOp]:
 
 
 def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
-    """Return a function that changes the window of an operator that reads rows of earlier inferences."""
-
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.older is not None)
         more = {name: getattr(op.window, name) + change for name, change in changes.items()}

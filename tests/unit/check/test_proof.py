@@ -1,4 +1,4 @@
-"""The checker's proof of tiled groups accepts exactly the plans that a replay of single iterations accepts."""
+"""The checker's proof for tiles accepts exactly the plans that a replay of all iterations accepts."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -109,7 +109,6 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Check a plan by replaying single iterations, without the checker's proof."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 
@@ -123,7 +122,7 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """Return several live ranges of four bytes. Each argument has the time of a write and the time of the last read."""
+    """Return live ranges of four bytes each. Each argument has the time of the write and the time of the last read."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), marks=np.arange(len(at)))
 
@@ -140,5 +139,5 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """A live range includes its first and last moment. Two ranges conflict if they have a common moment."""
+    """Two live ranges conflict if they have a common moment."""
     assert apart(pieces(lives(*moments))) is expected

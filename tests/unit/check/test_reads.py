@@ -1,4 +1,4 @@
-"""The checker refuses operators that do not read exactly the data that TFLM's kernels read."""
+"""The checker refuses operators that read other data than TFLM's kernels."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ def row_graph(net: Net, *outputs: int) -> RowGraph:
 
 
 def graphs() -> Iterator[RowGraph]:
-    """Yield graphs with every kind of layer. Every TRANSPOSE of a cube gives the same shape."""
+    """A cube has equal sides, so each TRANSPOSE gives the same shape."""
     for layer in LAYERS:
         net = Net(1)
         x = net.input((1, 4, 4, 4) if layer.kind == "transposed" and layer.flag else (1, 6, 4, 8))
@@ -96,7 +96,6 @@ def test_wrong_accesses_are_refused() -> None:
 
 @pytest.mark.parametrize(("height", "made"), [(33, 17), (6, 12), (9, 5)])
 def test_a_resize_that_misses_a_row(height: int, made: int) -> None:
-    """The checker refuses a damaged resize, which reads the padding row -1 instead of row 0."""
     net = Net(1)
     graph = row_graph(net, moving.resize(net, net.input((1, height, 2, 3)), (made, 2)))
     (key,) = graph.ops

@@ -26,7 +26,6 @@ def slid(model: bytes, rows: int) -> RowGraph:
 
 
 def two_layers() -> RowGraph:
-    """Return a graph of a layer that keeps four input rows, a layer that keeps two, and a dense layer."""
     net = Net(3)
     x = net.conv2d(net.input((1, 15, 1, 4)), 6, kernel=(5, 1), padding="VALID")
     x = net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID")
@@ -64,7 +63,6 @@ def test_random_windows_pass_and_moved_ones_do_not(seed: int) -> None:
     check_sliding(graph)
     model = {op.index: op for op in graph.model.ops}
     for key, op in reading(graph):
-        # All other operators recompute padded rows, so only operators that read the input are moved.
         if op.inputs[0] in graph.model.inputs and "padding" in model[key].options:
             for rows in (1, -1):
                 with pytest.raises(PlanError, match="its first window begins at row"):

@@ -1,4 +1,4 @@
-"""The checker refuses every planted defect in data that outlives an inference."""
+"""The checker refuses every plan that would lose or overwrite data between two inferences."""
 
 from dataclasses import replace
 from functools import cache
@@ -58,12 +58,11 @@ def test_a_field_of_a_state_that_is_off_by_one(number: int, field: str, step: in
 
 
 def test_a_forgotten_reset() -> None:
-    """If a plan's list of states lacks a rolling buffer, no reset would clear the buffer."""
+    """A reset clears only the rolling buffers in the plan's list of states."""
     assert "the plan has states" in refused(replace(planned().plan, states=planned().plan.states[1:]))
 
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
-    """A plan must not store new rows before operators have read the old rows."""
     parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.state_write else op
@@ -74,7 +73,6 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
 
 
 def test_cells_in_a_rolling_buffer() -> None:
-    """The cells of an LSTM are updated in place, so there is no space for another row."""
     done = recurrent()
     states = done.plan.states
     deeper = replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2)))

@@ -1,4 +1,4 @@
-"""The checker refuses wrong plans of groups that run in tiles. Accepted plans run correctly."""
+"""The checker refuses wrong plans with tiles, and accepted plans run correctly."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -28,7 +28,6 @@ from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.runtime import host, regions
 
 QUICK_SEEDS = (8, 14, 20)
-"""Seeds of the quick tests."""
 SEEDS = (*range(9), *QUICK_SEEDS[1:])
 
 
@@ -42,7 +41,6 @@ def passes(seed: int, mutant: Plan) -> bool:
 
 
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
-    """Return the outputs of each program with the plan's buffers, or None if the executor refuses a program."""
     model, found = planned(seed)
     new = read(lowered(model, replace(found, plan=mutant), OPTIONS))
     rng, result = np.random.default_rng(seed), []
@@ -81,7 +79,6 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
 def test_stripes_go_on_and_leave_no_row_out(advance: int) -> None:
-    """Stripes that advance by a wrong number of rows are wrong even if there is only one stripe."""
     found = planned(0)[1]
     n, group = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Group) and b.stripes)
     stage = replace(group.stages[0], nest=replace(group.stages[0].nest, advance=advance, rows=6))

@@ -1,4 +1,4 @@
-"""Programs of several devices are checked together: messages match, and no device waits forever."""
+"""The checker compares the programs of several devices: messages match, and no device waits forever."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_bytes_are_those_of_messages() -> None:
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
-    """Each device sends four rows, then receives four rows. With a smaller buffer, both devices would wait forever."""
+    """Each of two devices sends four rows, then receives four rows, so the link must buffer four rows."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
     found = check_devices([there, back])

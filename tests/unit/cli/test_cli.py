@@ -48,7 +48,6 @@ def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
 
 @pytest.fixture
 def several(folder: Path) -> Path:
-    """Create a folder with two convertible models, one that stays unchanged, an invalid one, and an unrelated file."""
     (folder / "in").mkdir()
     for name, data in {
         "a.tflite": small(), "b.tflite": b"no model", "c.tflite": unsupported(), "d.TFLITE": small(2), "e.txt": b"",
@@ -76,7 +75,7 @@ def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run)
     }  # fmt: skip
     single = run("optimize", "in/a.tflite", "-o", "one", "--json").json
     assert {**entries["a.tflite"]["report"], "seconds": 0} == {**single, "seconds": 0}
-    said = run("optimize", "in").out  # The results are in the folder in_memopt.
+    said = run("optimize", "in").out
     assert said.startswith("in: 2 rewritten, 1 unchanged, 1 failed\n")
     assert "failed: not_a_model" in said
     assert "unchanged, no operator" in said
@@ -121,7 +120,6 @@ FOR_FEW = ("networkx", "ortools", "jinja2", "tensorflow", "tflite_micro", "impor
     ],
 )
 def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
-    """A command takes at least the CPU time of its imports."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
     )

@@ -127,11 +127,11 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # The limit is below the size of the C array.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # The limit would truncate files with bytecode.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=limit,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Test tab completion as a shell asks for it."""
+"""Test the answers to a shell's requests for tab completion."""
 
 import os
 import subprocess

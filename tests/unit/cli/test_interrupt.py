@@ -20,7 +20,7 @@ START = "import sys; from tflm_memopt.__main__ import run; print('started', flus
 @pytest.mark.parametrize("seconds", [0.01, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("line", ["optimize small.tflite -qo out --emit cpp,c", "verify small.tflite small.tflite -q"])
 def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> None:
-    """The signal goes to all processes of the group, as from a terminal."""
+    """As in a terminal, the signal goes to all processes of the group."""
     (folder / "tmp").mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", START, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -40,7 +40,6 @@ def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> N
 
 
 def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C is pressed when the first of three files is in place."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Background processes ignore SIGINT.
     replace = Path.replace
 

@@ -1,4 +1,4 @@
-"""Convert a Keras model to int8 with the user's data, and rewrite the int8 model in the same step."""
+"""The command converts a Keras model to int8 with the user's data, and rewrites the int8 model."""
 
 import importlib.util
 import json
@@ -73,7 +73,6 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Program that runs all commands in one process, and writes each command's output to separate files."""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (
@@ -86,7 +85,6 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
-"""For each error code: arguments that cause the error."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
     "mine": "custom layer, Mine, whose code is not in the file",
@@ -99,7 +97,6 @@ PAGES = tuple(
         r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
     )
 )
-"""Arguments of all commands in the documentation that convert a Keras model."""
 COMMANDS: Mapping[str, list[str]] = {
     **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],
@@ -146,7 +143,7 @@ def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
 def test_in_one_step(trained: Folder, name: str) -> None:
     code, out, err = trained.answer(name)
     assert code == cli.DONE, err
-    report = json.loads(out)  # TensorFlow printed nothing before the report.
+    report = json.loads(out)
     assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]
@@ -203,7 +200,6 @@ def test_inputs_stay_in_order(trained: Folder) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SAYS)
 def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: str) -> None:
-    """The error has at most four lines and omits the converter's own messages."""
     left, out, err = trained.answer(model)
     assert (left, out) == (cli.BAD, "")
     words = [line.split()[0] for line in err.splitlines()]

@@ -1,4 +1,4 @@
-"""Comparing constants finds a single wrong constant without running the program, however operators are packed."""
+"""The converter compares the constants of program and model, and finds a single wrong constant."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,12 +33,10 @@ from tflm_memopt.runtime.verification import ComparedConstants
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
-"""Packings whose kernels may compute several pixels at once."""
 
 
 @cache
 def network() -> bytes:
-    """Return a model with an operator for each way to pack weights. Some numbers of channels leave a remainder."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
     y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))
@@ -93,7 +91,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # No output depends on this shift.
+                continue
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -119,7 +117,6 @@ def test_every_flipped_bit_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_some_layers_of_a_sliding_window_may_keep_no_rows(seed: int) -> None:
-    """A plan with more computations keeps rows of fewer layers, and computes the other layers' rows again."""
     model, rows = sliding.network(seed)
     options: dict[str, Any] = {"input": f"sliding:{rows}", "effort": 0.05}
     for point in tflm_memopt.explore(model, **options).points:
@@ -145,7 +142,6 @@ def test_every_float32_filter_has_its_counterpart() -> None:
 
 @pytest.mark.slow
 def test_constants_of_several_devices() -> None:
-    """A damaged weight is found on any device, even if the device has only a part of an operator."""
     original = read(network())
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort=0.05).models]
     found = compare_devices(original, devices, Changes())
@@ -174,8 +170,6 @@ def on_device(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optim
 
 
 def test_exchanged_constants_are_found() -> None:
-    """Two layers of one shape exchange weights, so every weight array of the program still occurs in the original."""
-
     def net(first: int, second: int) -> bytes:
         made, filters = Net(1), np.random.default_rng(5).integers(-99, 99, (3, 8, 1, 1, 8), dtype=np.int8)
         x = made.conv2d(made.conv2d(made.input((1, 9, 9, 8)), 8), 8)

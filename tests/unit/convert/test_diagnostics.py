@@ -1,4 +1,4 @@
-"""Test limits of boards, hints for models that do not fit, and rewrites that cost more flash than they save RAM."""
+"""Test the messages for models that do not fit, and for rewrites that cost more flash than they save RAM."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """Return a model with float32 input and output. The model's input takes 60 kB, or 15 kB as int8."""
+    """Return a model with float32 input and output."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -29,7 +29,6 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model of which only the last, dense layer can be converted, which saves little memory."""
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())
@@ -38,7 +37,7 @@ def mostly_builtin() -> bytes:
 
 @pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
 def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
-    """With the flags that a hint suggests, the arena has the size that the hint states."""
+    """With a hint's flags, the arena has exactly the size that the hint states."""
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"
@@ -72,7 +71,6 @@ def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
 
 
 def test_scratch_is_named_in_what_does_not_fit() -> None:
-    """A kernel's scratch memory is no tensor, but takes bytes of the arena."""
     net = Net(13)
     y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
     with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):
@@ -80,7 +78,6 @@ def test_scratch_is_named_in_what_does_not_fit() -> None:
 
 
 def test_a_ram_limit_names_the_largest_buffers_of_the_fullest_step() -> None:
-    """The topmost buffer of the layout may be small, and live long before the step that needs the most memory."""
     net = Net(5)
     y = net.conv2d(net.input((1, 16, 16, 4)), 4, kernel=(3, 3))
     small = net.fully_connected(net.mean(y, (1, 2)), 8)
@@ -120,7 +117,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # TFLM's code shrinks, but too little RAM is saved.
+    assert balance["tflm"] > 0
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line

@@ -1,4 +1,4 @@
-"""Test limits, saved plans, and explore(), which returns plans between least RAM and least cost."""
+"""Test explore(), which returns plans between least RAM and fewest instructions."""
 
 import itertools
 import json
@@ -77,7 +77,6 @@ def test_a_saved_plan_keeps_its_figures_on_a_board_and_has_to_fit() -> None:
 
 
 def looking_back() -> bytes:
-    """Return a model whose input cannot be streamed, because it is read again after a tensor that must be whole."""
     net = Net(9)
     x = net.input((1, 8, 8, 2))
     dense = net.fully_connected(net.reshape(net.conv2d(x, 2), (1, 128)), 128)

@@ -15,9 +15,7 @@ from tflm_memopt.convert import saved
 from tflm_memopt.model import writer
 
 MORE = 3
-"""The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""Factor by which the number of calls per operator may grow."""
 
 
 def regions(count: int) -> bytes:
@@ -56,6 +54,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # The first conversion imports modules.
+    calls(made(8))
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

@@ -1,4 +1,4 @@
-"""explore() finds a plan that needs at most the RAM and the cost of the plan that optimize() chooses."""
+"""explore() finds a plan that is at least as good as the plan of optimize()."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

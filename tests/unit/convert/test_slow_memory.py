@@ -1,4 +1,4 @@
-"""Plans with whole tensors in slow memory have the same outputs, and exactly the predicted traffic."""
+"""Programs with tensors in slow memory give the same outputs, and cause exactly the predicted traffic."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from tflm_memopt.runtime import guard
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
-"""Models, each with a limit of fast memory that is smaller than the model's tensors."""
 
 
 @pytest.fixture(scope="module", params=thinned(((pair,) for pair in LIMITS), 1), ids=["resnet", "keywords"])
@@ -82,7 +81,6 @@ def test_the_checker_replays_slow_memory() -> None:
 
 @pytest.mark.slow
 def test_enough_fast_memory_is_named() -> None:
-    """The input and the interpreter take 3,412 B of fast memory."""
     with pytest.raises(DoesNotFit, match="more fast memory than 3,000 B") as caught:
         tflm_memopt.optimize(RESNET, memory="fast=3000,slow=1MB")
     memory = caught.value.hint.removeprefix("--memory ")
@@ -92,7 +90,7 @@ def test_enough_fast_memory_is_named() -> None:
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
-    """A builtin operator divides the network into two programs, which do not know each other's writes."""
+    """A builtin operator divides the network into two programs."""
     net = Net(3)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
     y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))

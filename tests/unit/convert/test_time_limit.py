@@ -1,4 +1,4 @@
-"""The converter keeps a limit on instructions or on the highest estimate of time, or refuses the model."""
+"""The converter keeps a limit on instructions or time, or refuses the model."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.report.times import verdict
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""Options for a quick search."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,6 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """Return a time limit in milliseconds: the highest time that a Cortex-M4 may take for the work."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6
@@ -68,7 +66,6 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
-    """The plan for the board saves at least half of the RAM that the smallest plan saves."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
     assert chosen.time
     assert chosen.time.change
@@ -80,7 +77,6 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 @pytest.mark.slow
 def test_a_slower_model_names_a_faster_plan() -> None:
-    """The packed program may need 1.3 times the smallest arena of a program without a target."""
     generic, chosen = (tflm_memopt.optimize(KEYWORDS, board=board).report for board in (None, "esp32s3"))
     assert chosen.time
     assert chosen.time.change

@@ -1,4 +1,4 @@
-"""Weights are copied to the arena only where a copy saves time, with equal outputs and predicted traffic."""
+"""The converter copies weights from flash to the arena only where a copy saves time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,7 +51,6 @@ def test_the_plan_can_be_saved(network: bytes) -> None:
 
 
 def test_copies_that_save_time() -> None:
-    """Flash with wait states and a small cache is slow. Copies of weights enlarge the arena only up to a limit."""
     net = Net(5)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(3, 3)), 8, kernel=(5, 5), stride=(4, 4))
     x = net.conv2d(net.conv2d(net.unary("L2_NORMALIZATION", x), 16), 8, kernel=(3, 3))
@@ -73,7 +72,6 @@ def test_builtin_operators_never_copy(network: bytes) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "cortex-m33", "esp-nn"])
 def test_two_cores(network: bytes, target: str) -> None:
-    """Core 0 copies the weights, and core 1 waits at a barrier before it reads a copy."""
     made = tflm_memopt.optimize(network, target=target, weights="ram", cores=2)
     assert copies(made) >= 2
     assert tflm_memopt.verify(network, made.model, runs=4).bit_exact

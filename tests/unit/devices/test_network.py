@@ -1,5 +1,3 @@
-"""Test results and refusals of optimize_devices()."""
-
 import json
 import shutil
 from collections.abc import Callable
@@ -136,7 +134,6 @@ def test_a_device_gets_its_model_even_if_that_saves_no_ram() -> None:
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipeline, each device has the weights of its own layers and sends the tensors that the next device reads."""
     model = tmp_path / "dense.tflite"
     model.write_bytes(dense(32))
     assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path), "--json"]) == 0
@@ -207,7 +204,6 @@ def test_what_is_sent_runs_row_by_row_and_forwards() -> None:
 
 @pytest.fixture(scope="module")
 def tiled() -> tflm_memopt.Optimized:
-    """A device receives rows, computes pixels of wide maps, and sends rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
     for channels in (24, 24, 24, 4):
@@ -217,7 +213,6 @@ def tiled() -> tflm_memopt.Optimized:
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
-    """The operator at index `at` of the group receives or sends rows (RECEIVE or SEND)."""
     planned = request({}).conversion(tiled.original).of(tiled.plan).planned
     plan, graph = planned.plan, planned.graph
     (group,) = plan.steps
@@ -249,7 +244,6 @@ def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> Non
 
 
 def long_rows() -> bytes:
-    """Return a dense layer that reads more bytes than a message can have."""
     net = Net()
     x = net.conv2d(net.input((1, 32, 32, 2)), 65, kernel=(3, 3))
     return net.model(net.fully_connected(net.reshape(x, (1, 32 * 32 * 65)), 2))
@@ -276,7 +270,6 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table omits splits that are impossible. Every other conversion error ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

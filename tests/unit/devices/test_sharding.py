@@ -1,4 +1,4 @@
-"""Test the graphs of devices that compute parts of the same layers."""
+"""Test how layers are divided among several devices."""
 
 from collections import Counter
 
@@ -66,7 +66,7 @@ def test_parts_of_int4_weights_are_int8() -> None:
 
 
 def test_a_stack_without_exchange_receives_its_input_alone() -> None:
-    """If devices exchange no rows, each device also computes the extra rows that its windows and its ADD read."""
+    """A device that receives no rows computes all rows that its windows read."""
     net = Net()
     x = net.conv2d(net.input((1, 16, 4, 2)), 6, kernel=(3, 3))
     y = net.add(net.depthwise_conv2d(net.pad(x, ((0, 0), (2, 1), (0, 0), (0, 0))), kernel=(4, 1), padding="VALID"), x)
@@ -78,7 +78,6 @@ def test_a_stack_without_exchange_receives_its_input_alone() -> None:
 
 
 def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
-    """Three messages of 100 bytes, one every half millisecond, go over a link of 100 bytes per millisecond."""
     first = [Exchange(0.5, (0, 1), True, 100)] * 3
     second = [Exchange(0.0, (0, 1), False, 100)] * 3
     assert done([first, second], [0, 1], LinkSpeed(1e5, 2)) == (1.5, 0.5 + 3 + 2 + 1)
@@ -86,7 +85,6 @@ def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
 
 @pytest.mark.parametrize("computes", [0.25, 4.0])
 def test_both_directions_are_lines_of_their_own(computes: float) -> None:
-    """Each device sends before it waits, so both messages are in transit at once."""
     first = [Exchange(computes, (0, 1), True, 100), Exchange(0, (1, 0), False, 100)]
     second = [Exchange(computes, (1, 0), True, 100), Exchange(0, (0, 1), False, 100)]
     assert done([first, second], [0, 0], LinkSpeed(1e5)) == (computes + 1, computes + 1)

@@ -1,5 +1,3 @@
-"""The C++ that `optimize` writes compiles without warnings, and registers exactly the model's operators."""
-
 import re
 import shutil
 import subprocess
@@ -69,7 +67,6 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
         assert nbytes % 16 == 0
 
 
-# A stub of TFLM that prints each call.
 RECORDER = """
 #pragma once
 #include <stdio.h>
@@ -133,7 +130,6 @@ def resolver_header() -> str:
 
 
 def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
-    """Return each method that adds a builtin (or custom) operator, with the operator's name."""
     return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
 
 
@@ -149,7 +145,6 @@ def test_the_methods_are_those_of_tflm() -> None:
 
 
 def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """No size of the arena is emitted, because the memory of the user's custom operator is unknown."""
     least = arena_bytes(read(converted.model), converted.report)
     header = ops_header("mixed", read(converted.model), converted.report)
     assert "without what Mine * / __#error allocates, which is unknown" in header

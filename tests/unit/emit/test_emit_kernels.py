@@ -1,4 +1,4 @@
-"""Test which parts of the library a model needs, and the file that compiles them."""
+"""The file NAME_library.c compiles exactly the parts of the library that a model needs."""
 
 import ctypes
 import dataclasses
@@ -47,7 +47,6 @@ def test_a_bit_for_each_kernel(target: str) -> None:
 
 
 def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
-    """Return the function tmo_check_build() of a build without a part, for programs with one input and one output."""
     if (compiler := shutil.which("gcc") or shutil.which("clang")) is None:
         pytest.skip("needs gcc or clang")
     sources, built = ROOT / "custom_ops", folder / "check_build.so"
@@ -77,7 +76,6 @@ def test_a_build_without_tiles_refuses_groups_of_one_stripe(tmp_path: Path) -> N
 
 
 def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
-    """A build without a part of the library refuses exactly the programs that need the part."""
     said, asked = build_without(Part.TAPS, tmp_path), set()
     for seed in range(24):
         drawn = depthwise(seed, Family.MVE).program

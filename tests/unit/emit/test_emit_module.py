@@ -1,6 +1,4 @@
-"""Test the C module that `optimize --emit c` writes. The module compiles without warnings and passes its self-test.
-Models that cannot become a C module are refused.
-"""
+"""The C module that `optimize --emit c` writes compiles without warnings and passes its self-test."""
 
 import shutil
 import subprocess
@@ -76,7 +74,7 @@ def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     (tmp_path / "b").mkdir()
     assert (
         run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"
-    )  # The status -2 is TMO_ERROR_MAGIC.
+    )  # The status TMO_ERROR_MAGIC is -2.
 
 
 def test_operators_that_stay_builtin_are_named() -> None:

@@ -1,4 +1,4 @@
-"""A C module has the model's inputs and outputs in the model's order, each with separate bytes."""
+"""A C module has the model's inputs and outputs in the model's order, and `verify --c` finds exchanged ones."""
 
 import re
 import shutil
@@ -30,9 +30,6 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` finds exchanged inputs or outputs of a C module, and says which bytes differ. The self-test of the
-    module also finds exchanged inputs and outputs.
-    """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)
     written(model, tmp_path)

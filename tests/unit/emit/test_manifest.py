@@ -1,4 +1,4 @@
-"""`optimize --manifest` writes the new arena to a wake word's manifest, and keeps everything else."""
+"""`optimize --manifest` changes only the arena's size in a wake word's manifest."""
 
 import json
 from pathlib import Path

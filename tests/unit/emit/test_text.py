@@ -1,5 +1,3 @@
-"""Test the text of emitted files."""
-
 import dataclasses
 import shutil
 import subprocess
@@ -34,7 +32,7 @@ def emitted(kind: str, where: str) -> Mapping[str, bytes]:
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
 @pytest.mark.parametrize("compiler", ["gcc", "g++"])
 def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str, tmp_path: Path) -> None:
-    """Values are rounded to the nearest number, with halves away from zero, and clamped to the type's range."""
+    """Emitted C code rounds halves away from zero, and clamps values to the range of int8."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     net, scale = Net(1), 0.0625

@@ -1,4 +1,4 @@
-"""The access analysis of a kernel finds the inputs that the interpreter reads for each output element."""
+"""The analysis of a kernel finds exactly the input elements that each output element depends on."""
 
 import itertools
 import sys
@@ -60,7 +60,6 @@ def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
 
 
 def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
-    """Return, for each axis, the input indices that the output element at index `at` depends on."""
     found = []
     for along, extent in zip(need.along, need.tensor.shape, strict=True):
         steps, y = along.steps(values), 0 if along.axis is None else at[along.axis]
@@ -94,7 +93,6 @@ def test_nothing_else_changes_an_element(kernel: KernelProgram) -> None:
     "kernel", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
 def test_the_first_and_the_last_of_it_are_loaded(kernel: KernelProgram) -> None:
-    """The analysis supports kernels that load elements without gaps, and then store their only output element."""
     for seed in range(4):
         values, _ = drawn(kernel, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}

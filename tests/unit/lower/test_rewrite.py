@@ -1,4 +1,4 @@
-"""Test the operators and the memory plan of a rewritten file, and the data that must stay unchanged."""
+"""Test the operators and the memory plan of a rewritten file."""
 
 import itertools
 from functools import cache

@@ -45,7 +45,7 @@ def example() -> Program:
 def test_round_trip() -> None:
     program = example()
     again = unpack(pack(program))
-    assert again == program  # The comparison with == ignores arrays.
+    assert again == program
     for before, after in zip(program.ops, again.ops, strict=True):
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)

@@ -1,4 +1,4 @@
-"""Test models in C and C++ source: output of xxd -i, TFLM's examples, tflm-memopt's files, and damaged files."""
+"""The reader finds models in C and C++ source files, as xxd -i or tflm-memopt writes them."""
 
 import re
 from collections.abc import Mapping

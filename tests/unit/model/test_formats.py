@@ -1,4 +1,4 @@
-"""Files of other formats are recognised, and the message explains how to get a .tflite file."""
+"""For files of other formats, the message explains how to get a .tflite file."""
 
 import io
 import zipfile

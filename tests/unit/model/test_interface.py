@@ -1,4 +1,4 @@
-"""Test the comparison of two models' inputs and outputs, and the recorded changes of a rewrite."""
+"""Test the comparison of two models' inputs and outputs."""
 
 import json
 from dataclasses import replace

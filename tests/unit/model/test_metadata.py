@@ -17,7 +17,7 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """Write a FlatBuffers table. The keys of `fields` are field numbers, and the values are offsets or bytes."""
+    """fields: for each field number of a FlatBuffers table, an offset or bytes."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot
@@ -40,7 +40,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata of a model for images. The output has two files: first a text, then the labels."""
+    """Return metadata whose output has two files, of which the second has the labels."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})
@@ -54,7 +54,6 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
 
 
 def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
-    """Return a model with `values` output values and metadata. The `files` are appended to the model's bytes."""
     net = Net(1)
     tree = net.finished(net.fully_connected(net.input((1, 8)), values))
     writer.set_metadata(tree, ENTRY, entry)

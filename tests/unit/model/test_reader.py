@@ -1,4 +1,4 @@
-"""Test that the reader returns models for valid files and raises errors for invalid ones."""
+"""The reader accepts valid model files, and raises an error for each kind of invalid file."""
 
 import struct
 from collections.abc import Sequence
@@ -121,7 +121,7 @@ def test_what_is_no_model(data: bytes, message: str) -> None:
 
 
 def test_every_truncation_is_noticed() -> None:
-    for length in range(0, len(MODEL) - 16, 7):  # Bytes of padding end the file.
+    for length in range(0, len(MODEL) - 16, 7):
         with pytest.raises(ModelError):
             read(MODEL[:length])
 
@@ -140,7 +140,6 @@ def test_damage_is_an_error_or_harmless_but_never_a_crash(damage: list[tuple[int
 
 
 def graphs(*others: Sequence[int]) -> list[Graph]:
-    """Return one subgraph per argument, with IF operators that call the subgraphs of the given numbers."""
     return [
         Graph({}, tuple(choice(k, *called[k : k + 2]) for k in range(0, len(called), 2)), (), ()) for called in others
     ]

@@ -1,5 +1,3 @@
-"""The writer keeps all data of a model, aligns data and writes small files."""
-
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from tflm_memopt.model.reader import read
 
 
 def rich() -> Net:
-    """Return a model with every kind of data that a file can hold besides operators and weights."""
     net = Net(seed=5)
     x = net.input((1, 5, 5, 2), name="image")
     y = net.conv2d(x, 3, kernel=(3, 3))
@@ -31,7 +28,7 @@ def rich() -> Net:
         )
     ]
     net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
-    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # An empty array differs from an absent array.
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))
     return net
 
 
@@ -65,7 +62,7 @@ def test_buffers_start_at_multiples_of_16(length: int) -> None:
 
 
 def _unaligned(tree: Any) -> bytes:
-    """Write a model with FlatBuffers' object API, which ignores force_align."""
+    """FlatBuffers' object API ignores the alignment (force_align)."""
     for size in range(1, 20):
         builder = flatbuffers.Builder(1024)
         tree.description = "x" * size
@@ -81,7 +78,7 @@ def _unaligned(tree: Any) -> bytes:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # Keep only the FULLY_CONNECTED operator.
+    graph.operators = graph.operators[2:]
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")
@@ -99,4 +96,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # The four buffers are an empty one, the weights, the bias and the metadata.
+    assert len(model.tree.buffers) == 4

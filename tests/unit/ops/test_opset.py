@@ -1,4 +1,4 @@
-"""Test which operators stay builtin, and the messages for users."""
+"""Test which operators the converter leaves to TFLM, and the messages for users."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ Edit = Callable[[Net], None]
 
 
 def conv(net: Net, **options: Any) -> int:
-    """Add a convolution. Tensors 0 to 3 are the input, filter, output and bias."""
+    """Tensors 0 to 3 are the input, the filter, the output and the bias."""
     return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
 
 
@@ -28,12 +28,12 @@ def batch_matmul(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Add an SVDF. Tensors 0 to 5 are the input, feature weights, time weights, bias, state and output."""
+    """Tensors 0 to 5 are the input, the feature weights, the time weights, the bias, the state and the output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. Tensors 1 to 8 are weights, 9 to 12 are biases, 13 is the last output, and 14 has the cells."""
+    """Tensors 1 to 8 are weights, 9 to 12 are biases, 13 is the last output, and 14 is the cell state."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 
@@ -238,5 +238,5 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     assert refused(net, y).code == "int32_bias"
     net = Net(activations="INT16")
     y = conv(net)
-    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # The values are rescaled by 2^8 or more.
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)
     assert refused(net, y).code == "executable"

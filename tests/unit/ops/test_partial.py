@@ -1,4 +1,4 @@
-"""Test how many bytes partial sums have, and which operators cannot be split by partial sums."""
+"""Test how many bytes a partial sum takes, and which operators cannot be split into partial sums."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def test_no_input_goes_beyond_the_range(zero: int) -> None:
     wide = weights.reshape(5, -1).astype(np.int64)
     for extreme, x in ((low, np.where(wide > 0, -128, 127)), (high, np.where(wide > 0, 127, -128))):
         np.testing.assert_array_equal(((x - zero) * wide).sum(axis=1), extreme)
-    padded = rng.random(wide.shape) < 0.3  # Some taps are outside the input.
+    padded = rng.random(wide.shape) < 0.3
     some = (np.where(padded, 0, rng.integers(-128, 128, wide.shape) - zero) * wide).sum(axis=1)
     assert (low <= some).all()
     assert (some <= high).all()

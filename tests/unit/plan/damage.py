@@ -1,4 +1,4 @@
-"""Damages a plan in one place: in a group of layers, or in the address of a buffer."""
+"""Damages a plan in one place."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -7,7 +7,6 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
-"""Damaged plans, each with a description of the damage."""
 
 
 def with_buffer(plan: Plan, i: int, buffer: Buffer) -> Plan:

@@ -1,4 +1,4 @@
-"""Damages a plan of groups that run in tiles, in one place."""
+"""Damages a plan with tiles in one place."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,6 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, Buffer]]:
-    """Yield copies of buffers in which `field` of one column window is changed."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             other = replace(column_window, **{field: getattr(column_window, field) + change})
@@ -21,7 +20,6 @@ def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, 
 
 
 def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mutants:
-    """Yield plans in which `field` of one operator's loops is changed, if the field is at least `least`."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if least is None or getattr(stage.nest, field) >= least:
@@ -31,7 +29,6 @@ def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mut
 
 
 def shallower_column_windows(plan: Plan) -> Mutants:
-    """Make column windows one pixel shallower. The rolling buffer keeps its size or becomes a pixel smaller."""
     for i, b in _column_windows(plan, "depth", -1):
         pixel = b.nbytes // sum(column_window.depth for column_window in plan.buffers[i].column_windows)
         for nbytes in (b.nbytes, b.nbytes - pixel):
@@ -58,7 +55,6 @@ def missing_stripes(plan: Plan) -> Mutants:
 
 
 def other_groups(plan: Plan) -> Mutants:
-    """Change one operator's number of channel groups in three ways. No tensor has a thousand channels."""
     for change in (-1, 1, 1000):
         yield from _nests(plan, "channel_groups", change, least=2)
 

@@ -1,4 +1,4 @@
-"""Builds graphs of operators without weights, by hand or at random."""
+"""Builds graphs of operators without weights."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,6 @@ class Sketch:
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
     first: TensorId = 0
-    """Number of the graph's first tensor."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -26,7 +25,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """Add a convolution with a window along the height. `pad`: padding rows on top, or None for SAME."""
+        """pad: number of padding rows above the image, or None for the padding SAME."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
@@ -45,7 +44,6 @@ class Sketch:
         return self._op(Kind.LOOKUP, (x,), self.rows[x])
 
     def row(self, x: TensorId, y: int) -> TensorId:
-        """Add an operator that copies row `y` and reads no other row."""
         rows = self.rows[x]
         made = self._op(Kind.COPY, (x,), Rows(1, rows.w, rows.c))
         moves = Moves((Move(0, 0, 0, 0, rows.row_bytes),))
@@ -57,16 +55,14 @@ class Sketch:
         return self._op(Kind.MEAN, (x,), Rows(1, 1, rows.c), Window(rows.h, rows.w))
 
     def dense(self, x: TensorId, units: int) -> TensorId:
-        """Add a dense layer on an image, which is a convolution as large as its input."""
         rows = self.rows[x]
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """Return all operators as one chain. Later layers outside the chain read the tensors `wanted`."""
+        """wanted: tensors that layers after the chain read."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
-        # The operators have no parameters.
         ops = tuple(Op(i, "SKETCH", op.inputs, (op.output,)) for i, op in enumerate(self.ops))
         tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
         return Graph(tensors, ops, tuple(self.inputs), outputs)

@@ -69,7 +69,6 @@ INPUTS = {
     "external": "external",
     "external pointwise": "external",
 }
-"""Models whose inputs are not in the arena."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,6 @@ class Subject:
         return True
 
     def runs_right(self, mutant: Plan) -> bool:
-        """Run the program in the host executor, with buffers placed as the damaged plan says."""
         new = read(lowered(self.model, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]

@@ -1,4 +1,4 @@
-"""Test plans in which packed kernels compute several pixels at once, which needs more RAM."""
+"""Kernels that compute several pixels at once write some pixels before they have read all windows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,6 @@ def at_once(plan: Plan) -> list[int]:
 
 
 WHOLE_ROW = 1000
-"""More pixels than any row has."""
 
 
 def wide(plan: Plan) -> list[int]:
@@ -63,7 +62,6 @@ def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
 
 
 def refusal(found: Planned, number: int, most: int) -> str:
-    """Return the checker's error if operator `number` of the first group computes `most` iterations in one call."""
     group = found.plan.steps[0]
     assert isinstance(group, Group)
     stages = list(group.stages)
@@ -86,7 +84,6 @@ def test_only_single_pixels_are_joined_and_at_most_four() -> None:
 
 
 def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
-    """A kernel that computes several pixels at once writes some pixels before it has read all windows."""
     net = Net(1)
     x = net.input((1, 12, 6, 8))
     with forced(Settings(tile=1, at_once=2, group_channels=0).once, 5):

@@ -1,4 +1,4 @@
-"""Compare the chosen plans of all models with every other choice of plans."""
+"""The chosen plans for several models are the best of all combinations of plans."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -21,7 +21,6 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], pairs: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for activations of `heads` bytes. The two models of a pair must not overlap."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}

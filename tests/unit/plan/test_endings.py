@@ -1,5 +1,3 @@
-"""If several groups of operators are computed together, each group has the same iterations as alone."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from unittest import mock

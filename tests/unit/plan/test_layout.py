@@ -1,4 +1,4 @@
-"""Buffers get valid addresses. In problems small enough to try all addresses, the layout is optimal."""
+"""Buffers get valid addresses, and small problems get an optimal layout."""
 
 from __future__ import annotations
 
@@ -103,7 +103,6 @@ def test_tiny_problems_are_solved(seed: int) -> None:
 
 
 def hard_problem() -> LayoutProblem:
-    """Return buffer sizes that fit into 100 bytes in only one arrangement, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
     constraints = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}

@@ -1,4 +1,4 @@
-"""Compare the minimum distance of two buffers with formulas, and with the checker's result for each distance."""
+"""The checker accepts two overlapping buffers exactly from the computed minimum distance on."""
 
 from dataclasses import replace
 from unittest import mock
@@ -21,7 +21,6 @@ UNLIMITED = 1 << 40
 
 
 def whole_group(chain: Chain) -> Candidate:
-    """Return a plan in which all operators run together, in the best order of operands."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 
@@ -37,10 +36,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Return the checker's error message, or "", if buffer `high` begins `distance` bytes above buffer `low`.
-
-    All other buffers of the group are far below `low` and `high`.
-    """
+    """Return the checker's error message if the buffer `high` begins `distance` bytes above the buffer `low`, or ""."""
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
     offsets[low], offsets[high] = far, far + distance
@@ -71,7 +67,6 @@ def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distan
 @settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_constraint_is_safe(number: int) -> None:
-    """Two buffers at the computed minimum distance pass the checker, whichever buffer is lower."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     group = whole_group(chain)
@@ -84,10 +79,9 @@ def test_every_constraint_is_safe(number: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """If the input is above the output, one byte less than the computed minimum distance is refused."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # A buffer of one byte fits anywhere.
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

@@ -1,4 +1,4 @@
-"""Loops run exactly a given sequence of iterations, and are short if iterations repeat."""
+"""Generated loops run exactly the given sequence of iterations."""
 
 import itertools
 from unittest import mock
@@ -63,7 +63,6 @@ STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
 
 
 def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
-    """Return a tuple for each iteration of five nested loops: stripe, channel group, row, first and end column."""
     result, done = [], 0
     for m in range(stripes):
         end = min(max(m * nest.advance + nest.end, 0), height)

@@ -29,7 +29,6 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert disjoint(memory)
 
     def runs(graph: Graph) -> int:
-        """Return the number of steps that TFLM's planner counts: each operator, and each call of a subgraph."""
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)

@@ -1,4 +1,4 @@
-"""The checker accepts plans of whole graphs. No plan needs less memory than the lower bound."""
+"""The checker accepts each plan of the planner, and no plan needs less memory than the lower bound."""
 
 import pytest
 from conftest import examples
@@ -74,7 +74,6 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
-    """Reverse row order saves memory, because the windows of this model extend downwards."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, reverse=False)
@@ -85,7 +84,6 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
 
 @pytest.mark.parametrize(("height", "head"), [(20, 812), (40, 1616)])
 def test_a_group_is_not_reversed_for_few_bytes(height: int, head: int) -> None:
-    """Reverse row order is not worth 4 bytes, which are less than 1/256 of 1,616 bytes."""
     s = Sketch()
     x = s.conv(s.conv(s.input(height, 5, 8), 4, kernel=3, stride=2), 3, kernel=1)
     found = checked(s, x)
@@ -95,7 +93,6 @@ def test_a_group_is_not_reversed_for_few_bytes(height: int, head: int) -> None:
 
 @pytest.mark.parametrize("seconds", [None, 0])
 def test_sums_over_the_same_rows_run_together(seconds: float | None) -> None:
-    """Two operators that add up the rows of a map run together, so that the map is never whole."""
     net = Net()
     x = net.conv2d(net.input((1, 30, 12, 1)), 12, kernel=(3, 3))
     means = [net.mean(x, (1, 2)), net.pool(x, kind="MAX_POOL_2D", kernel=(30, 12), stride=(30, 12))]
@@ -117,13 +114,11 @@ def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> N
     graph = s.row_graph(s.conv(shared, 4), s.conv(shared, 4))
     found = plan(graph)
     check(found, graph)
-    # The arena holds the input, both outputs, and a few rows of the tensor that two layers read.
     assert found.head < 64 * 8 * (1 + 4 + 4) + 8 * 64 * 8
     assert any(isinstance(step, Group) and step.in_turn for step in found.steps)
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:
-    """With stride 2, the window reads one padding row below the image, or above the image if rows run in reverse."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

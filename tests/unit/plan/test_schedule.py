@@ -18,8 +18,6 @@ SECONDS = 2.0
 
 
 def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Yield every order of the tasks that is valid for the inputs of each task and the pairs in `problem.after`."""
-
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(order) == len(problem.tasks):
             yield order

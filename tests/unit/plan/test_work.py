@@ -1,4 +1,4 @@
-"""Compare the work of plans with a count over single iterations."""
+"""The computed work of a plan equals a count over all iterations."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,3 @@
-"""The HTML report has every figure of the JSON report, needs no network access, and escapes names."""
-
 from dataclasses import replace
 from html.parser import HTMLParser
 

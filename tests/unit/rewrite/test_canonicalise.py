@@ -1,4 +1,4 @@
-"""Test the results and the refusals of rewrite rules."""
+"""Test which operators the rewrite rules change."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,6 @@ def test_pad_goes_into_each_convolution_that_reads_it() -> None:
     assert types(result) == ["CONV_2D", "DEPTHWISE_CONV_2D"]
     conv, depthwise = result.graph.ops
     assert (conv.inputs[0], conv.options[EXPLICIT_PADDING], conv.stands_for) == (0, (1, 1, 2, 0), (0, 1))
-    # The image is padded by 1 row before and 2 rows after.
     assert (depthwise.options[EXPLICIT_PADDING], depthwise.stands_for) == ((2, 3, 3, 2), (0, 2))
     assert not result.refusals
 

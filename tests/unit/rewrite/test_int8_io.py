@@ -1,4 +1,4 @@
-"""Test which operators --int8-io removes, and which changes are recorded."""
+"""Test which operators the option --int8-io removes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Test where the input of a model may be, and the refusals of other places."""
+"""Test which models can have a streamed or external input."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,6 @@ def builtin_beside() -> bytes:
 
 
 def two_regions() -> bytes:
-    """Return a model that reads its input again when a streamed input would have been overwritten."""
     net = Net(8)
     x = net.input((1, 12, 8, 3))
     y = net.normalized(net.conv2d(x, 3))

@@ -1,4 +1,4 @@
-"""No path leaves a converted part of the graph and enters it again. Parts of simple graphs are as large as possible."""
+"""No path in the graph leaves a converted part and enters it again."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
 
 
 def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
-    """Build a graph of operators (kind, inputs). Tensor 0 is the input, and operator i makes tensor i + 1."""
+    """Tensor 0 is the input of the graph, and operator i makes tensor i + 1."""
     tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
     graph_ops, support, storage = [], {}, {t: t for t in tensors}
     for i, (kind, inputs) in enumerate(ops):
@@ -62,7 +62,7 @@ def regions(parts: RowGraph) -> list[Region]:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """Operators with a state keep the file's order, although no tensor connects them."""
+    """Operators with a state keep the file's order, even if no tensor connects them."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
@@ -74,7 +74,6 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 3 has a state and must wait for operator 2, although the input of operator 3 is ready earlier."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]

@@ -1,4 +1,4 @@
-"""Test which rows each layer computes and keeps over a sliding input, and layers that cannot slide."""
+"""Test which rows each layer computes and keeps if only some input rows are new."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,6 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Return three layers that do not pad along time. For 20 rows and stride 1, the layers make 18, 18 and 14 rows."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
@@ -37,7 +36,6 @@ def kept(model: bytes, rows: int) -> list[int]:
 
 
 def test_rows_that_a_state_keeps_are_not_computed_twice() -> None:
-    """If a layer reads kept rows of a tensor, the operator that keeps the rows must read this tensor."""
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 12, 4, 1)), 2), 8)
     x = net.conv2d(net.conv2d(x, 8, kernel=(2, 3), padding="VALID"), 4, kernel=(4, 2), padding="VALID")
@@ -65,10 +63,8 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """The first layer makes three more rows, because two rows of the last layer depend on padding."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    # Rows in the rolling buffers of the first layer, the second layer and the mean.
     assert kept(padded(), 1) == [39, 2, 35]
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
@@ -79,7 +75,6 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     ("strides", "padding", "least"), [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 1, 3), "SAME", 6)]
 )
 def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
-    """If the number of new rows is wrong, the message states an accepted number: the product of all strides."""
     net = Net()
     x = net.input((1, 60, 1, 4))
     for stride in strides:

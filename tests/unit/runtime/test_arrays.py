@@ -1,4 +1,4 @@
-"""Test arrays from files, and the messages for files that are refused."""
+"""Test how input arrays are read from files."""
 
 from collections.abc import Callable
 from pathlib import Path

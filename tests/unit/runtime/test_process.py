@@ -1,4 +1,4 @@
-"""Test how the package interprets TFLM's messages and the end of a worker process."""
+"""Test the errors that the package raises for TFLM's messages and for the end of a worker process."""
 
 import os
 
@@ -31,7 +31,7 @@ def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None
     run_well()
     before = idle()
     far = 1 << 26
-    crash = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check offsets.
+    crash = region_model(workspace=far, offsets=(16, 64, 16 - far))
     assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed in TFLM (SIGSEGV)")
     run_well()
     assert idle() == before

@@ -16,7 +16,7 @@ BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 def test_a_file_describes_a_board(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     text = BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n'
-    path.write_text(text, encoding="utf-8-sig")  # Some editors on Windows write a byte order mark.
+    path.write_text(text, encoding="utf-8-sig")  # Some editors on Windows begin a file with a byte order mark.
     report = tflm_memopt.optimize(small(), board=str(path), effort=0.05).report
     assert report.board
     assert (report.board.board, report.board.fits) == ("mine", True)
@@ -32,7 +32,6 @@ def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
 
 
 def test_all_espressif_chips_run_programs_for_esp_nn() -> None:
-    """Chips without ESP-NN's vector kernels run programs for ESP-NN in C (TMO_RUNS_ESP in build.h)."""
     packed = [name for name, on in boards().items() if runs(on, {Family.ESP})]
     assert packed == [name for name, on in boards().items() if on.chip.startswith("ESP32")]
     assert {"esp32s3", "esp32c3"} <= set(packed)

@@ -1,10 +1,8 @@
-"""Arena sizes of TFLM on a Cortex-M4: activations, arena_used_bytes(), and the smallest sufficient arena.
+"""Measured arena sizes of TFLM on a Cortex-M4: activations, arena_used_bytes(), and the smallest sufficient arena.
 
 The sizes were measured with tensorflow/tflite-micro at 90b983c2b and reference kernels. The compiler was
 arm-none-eabi-g++ 12.2 with -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY. The programs
-ran in QEMU 7.2 on mps2-an386, with an arena that is aligned to 16 bytes. The plain MicroInterpreter ran in a large
-arena (a multiple of 16 B). The interpreter succeeds in the smallest arena, and fails in an arena of one byte less. The
-bytes of activations come from TFLM's recording interpreter.
+ran in QEMU 7.2 on mps2-an386, with an arena that is aligned to 16 bytes.
 """
 
 from collections.abc import Mapping
@@ -91,7 +89,8 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Measurements of the models of arena_zoo.py. For "region", our custom operator was replaced by a builtin operator."""
+"""Measurements of the models in arena_zoo.py. In the model "region", a builtin operator replaced our custom operator.
+"""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),

@@ -1,4 +1,4 @@
-"""Compare the predicted arena with the arena of TFLM on a Cortex-M4 and in the official wheel."""
+"""Predicted arenas equal those of TFLM on a Cortex-M4 and in the official wheel."""
 
 import contextlib
 import importlib
@@ -87,7 +87,7 @@ def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
 
 
 def _allocate(wheel: Any, model: bytes, size: int) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints a superfluous line.
+    with contextlib.redirect_stdout(io.StringIO()):
         return wheel.Interpreter.from_bytes(model, arena_size=size)
 
 
@@ -104,7 +104,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """The test skips small models, in which TFLM may overwrite its own temporary data."""
+    """In small models, TFLM may overwrite its own temporary data."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)
@@ -142,7 +142,7 @@ def test_what_an_unknown_operator_takes_is_no_figure() -> None:
 def test_resource_variables_as_measured_on_a_cortex_m4(
     name: str, variables: int, total: int, outside: Callable[[str], Path]
 ) -> None:
-    """The measurement reserved 16 variables of 20 B each, but the prediction counts only the model's variables."""
+    """The measured program reserved space for 16 resource variables of 20 B each."""
     arena = predict(outside(f"{name}.tflite").read_bytes())
     assert arena.exact
     assert arena.variables == variables

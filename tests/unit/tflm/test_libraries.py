@@ -1,4 +1,4 @@
-"""The predicted scratch and state of CMSIS-NN and ESP-NN kernels are right on a Cortex-M4 and in the C code."""
+"""The predicted scratch memory of CMSIS-NN's and ESP-NN's kernels is that of their C code."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp
     ],
 )
 def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int, outside: Callable[[str], Path]) -> None:
-    """The values are arena_used_bytes() of TFLM with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
+    """These arenas are arena_used_bytes() of TFLM with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
     arena = predict(outside(f"{name}.tflite").read_bytes(), library=DSP)
     assert arena.total == total
     assert (arena.kernels, arena.exact) == ("cmsis-nn", True)
@@ -42,7 +42,9 @@ CONVOLUTIONS = [
     (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
     (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
 ]
-"""The values come from arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3."""
+"""These bytes were returned by arm_convolve_wrapper_s8_get_buffer_size_dsp(), its variant _mve, and
+esp_nn_get_conv_scratch_size_esp32s3().
+"""
 DEPTHWISE = [
     (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
     (ConvShape(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
@@ -57,7 +59,7 @@ DEPTHWISE = [
     (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
     (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
 ]
-"""The values come from the libraries' functions that compute the scratch of depthwise convolutions."""
+"""These bytes were returned by the functions of CMSIS-NN and ESP-NN for the scratch of depthwise convolutions."""
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
@@ -78,6 +80,6 @@ def test_scratch_of_depthwise_convolutions(window: ConvShape, dsp: int, mve: int
     ("name", "total", "least"), [("lstm", 1568, 2260), ("lstm_int8", 1716, 2480), ("lstm_int16", 2276, 2880)]
 )
 def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int, least: int) -> None:
-    """The values are arena_used_bytes(), and the size of an arena with which AllocateTensors succeeds."""
+    """Each pair has arena_used_bytes(), and the size of an arena with which AllocateTensors() succeeds."""
     arena = predict(ZOO[name](), library=DSP)
     assert (arena.total, arena.min, arena.exact) == (total, least, True)

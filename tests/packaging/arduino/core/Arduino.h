@@ -1,4 +1,4 @@
-/* Defines the part of an Arduino core that the sketches use, so that sketches can run on a PC. */
+/* Defines the functions of an Arduino core that the sketches use, so that the sketches run on a PC. */
 #ifndef ARDUINO_H_
 #define ARDUINO_H_
 
@@ -11,7 +11,7 @@
 struct HardwareSerial {
   void begin(unsigned long) {}
   explicit operator bool() const { return true; }
-  int read() { return getchar(); } /* returns -1 at the end of the input */
+  int read() { return getchar(); }
   void print(const char *text) { printf("%s", text); }
   void print(unsigned long value) { printf("%lu", value); }
   void print(int value) { printf("%d", value); }
@@ -26,14 +26,14 @@ extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
 #ifndef SLOWER
-#define SLOWER 1 /* factor by which the clock is slower than real time */
+#define SLOWER 1 /* by how much millis() is slower than real time */
 #endif
-inline unsigned long millis() { /* connections between devices need a running clock */
+inline unsigned long millis() {
 #ifdef CLOCK_MONOTONIC
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000) / SLOWER;
-#else /* sketches are only compiled for a bare core, and do not run there */
+#else
   return 0;
 #endif
 }

@@ -1,1 +1,1 @@
-/* This header is empty, because the include path of the tests already has a TFLM of 2023. */
+/* This header is empty, because TFLM's headers are elsewhere on the include path. */

@@ -1,4 +1,4 @@
-"""Build a program for this machine with the compiler on PATH."""
+"""Build a program for the PC with the compiler on PATH."""
 
 from SCons.Script import AlwaysBuild, Default, DefaultEnvironment
 

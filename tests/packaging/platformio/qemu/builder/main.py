@@ -1,4 +1,4 @@
-"""Build a program for a bare machine of QEMU, with start-up code and linker script of tests/cores."""
+"""Build a bare-metal program for QEMU, with the start-up code and the linker script of tests/cores."""
 
 from pathlib import Path
 
@@ -48,4 +48,4 @@ program = env.BuildProgram()
 Default([program])
 AlwaysBuild(env.Alias("size", program, env.VerboseAction("$SIZEPRINTCMD", "Size")))
 if "upload" in COMMAND_LINE_TARGETS:
-    env.Alias("upload", program)  # QEMU gets the program when the machine starts.
+    env.Alias("upload", program)
