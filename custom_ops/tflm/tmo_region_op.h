@@ -39,7 +39,6 @@ struct Signature {
   int outputs;
   int external; /* 1 if io[0] is a tmo_source, and 0 otherwise */
   bool streamed; /* whether the caller pushes rows of the input, or other devices send rows */
-  bool linked;   /* whether the program exchanges rows with other devices, so that io[] has a tmo_messenger after the outputs */
   bool paused;   /* whether the program pauses after the iterations that a constant tensor lists */
   bool state;
   bool slow; /* whether the program has tensors in slow memory, whose address comes last in io[] */
@@ -50,10 +49,9 @@ struct Signature {
 
 /* Returns what the tensors of a node are for. `header` is the program's header, or NULL if it cannot be read. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
-  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
   if (header == nullptr) return s;
-  s.linked = header->input == TMO_INPUT_LINK;
-  s.streamed = header->input == TMO_INPUT_STREAM || s.linked;
+  s.streamed = header->input == TMO_INPUT_STREAM || header->input == TMO_INPUT_LINK;
   s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
   s.workspace = header->workspace > 0;
   s.state = header->state > 0;
@@ -179,47 +177,57 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
 }
 
 /* Returns how many bytes of slow memory the program needs. */
-uint32_t SlowBytes(const void *program) { return reinterpret_cast<const tmo_pool *>(static_cast<const tmo_header *>(program) + 1)->bytes; }
+uint32_t SlowBytes(const tmo_header *header) { return reinterpret_cast<const tmo_pool *>(header + 1)->bytes; }
 
-tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s,
-               const void *program, void *const *io, void *workspace) {
-  if (!s.streamed && !s.paused) {
-    return library.run_shared != nullptr ? library.run_shared(team, program, io, workspace) : library.run(program, io, workspace);
-  }
+/* Runs a program that is streamed, exchanges rows with other devices, or pauses. */
+tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void *const *io,
+                      void *workspace) {
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
-  if (s.streamed) return library.push(program, io, workspace, at);
+  if (header->input != TMO_INPUT_ARENA && header->input != TMO_INPUT_EXTERNAL) return library.push(header, io, workspace, at);
   const TfLiteEvalTensor *pauses = Pauses(context, node);
   const uint32_t *iterations = static_cast<const uint32_t *>(pauses->data.data);
-  return library.run_paused(program, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
+  return library.run_paused(header, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
-  const void *program = Program(context, node)->data.data;
-  const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
+  const tmo_header *header = static_cast<const tmo_header *>(Program(context, node)->data.data);
+  const bool external = header->input == TMO_INPUT_EXTERNAL, linked = header->input == TMO_INPUT_LINK;
+  const int inputs = header->n_inputs - (external ? 1 : 0), outputs = header->n_outputs;
 
-  void *io[TMO_MAX_IO + 2];
-  if (s.slow) {
+  void *io[TMO_MAX_IO + 2], **next = io;
+  void *source = external ? SourceOf(context) : nullptr;
+  void *slow = nullptr;
+  if (header->pools > 0) {
     const tmo_memory *memory = static_cast<const tmo_memory *>(MemoryOf(context));
-    if (memory == nullptr || memory->data == nullptr || !Aligned(memory->data) || memory->bytes < SlowBytes(program)) {
+    if (memory == nullptr || memory->data == nullptr || !Aligned(memory->data) || memory->bytes < SlowBytes(header)) {
       return Refuse("its slow memory is missing, too small or not 16-byte aligned: tmo::SetMemory()");
     }
-    if (s.external) io[0] = memory->source;
-    io[s.io() + (s.state ? 1 : 0)] = memory->data;
-  } else if (s.external) {
-    io[0] = SourceOf(context);
+    source = memory->source;
+    slow = memory->data;
   }
-  if (s.linked) {
-    io[s.io()] = LinkOf(context);
-    if (io[s.io()] == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");
+  if (external) *next++ = source;
+  for (int k = 0; k < inputs; ++k) *next++ = GetEvalInput(context, node, k)->data.data;
+  for (int k = 0; k < outputs; ++k) *next++ = GetEvalOutput(context, node, k)->data.data;
+  if (header->state > 0) *next++ = Variable(context, node)->data.data;
+  if (slow != nullptr) *next = slow;
+  if (linked) {
+    *next = LinkOf(context);
+    if (*next == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");
   }
-  for (int i = s.external; i < s.io(); ++i) io[i] = Io(context, node, s, i)->data.data;
-  if (s.state) io[s.io()] = Variable(context, node)->data.data;
-  void *workspace = s.workspace ? Workspace(context, node)->data.data : nullptr;
+  void *workspace = header->workspace > 0 ? Workspace(context, node)->data.data : nullptr;
   if (!Aligned(workspace)) {
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }
 
-  const tmo_status status = Run(library, team, context, node, s, program, io, workspace);
+  tmo_status status;
+  const bool whole = node->inputs->size == inputs + 1 + (header->state > 0 ? 1 : 0);
+  if (!whole) {
+    status = RunInParts(library, context, node, header, io, workspace);
+  } else if (library.run_shared != nullptr) {
+    status = library.run_shared(team, header, io, workspace);
+  } else {
+    status = library.run(header, io, workspace);
+  }
   if (status == TMO_WAIT) return Abort();
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
