@@ -399,8 +399,10 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
       if (status != TMO_OK) return status;
     }
     most -= at_once > 0 ? at_once : 1;
-    if (*++run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
-  } while (most > 0 && *run->at < (RUNS_EACH_CODE ? TMO_LOOP_REPEAT : TMO_LOOP_NEAR));
+    ++run->at;
+    if (most == 0) break;
+    if (*run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
+  } while (*run->at < (RUNS_EACH_CODE ? TMO_LOOP_REPEAT : TMO_LOOP_NEAR));
   run->iterations = after + most;
   return after_iteration(run);
 }
