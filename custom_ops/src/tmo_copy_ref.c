@@ -49,6 +49,8 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
   const uint32_t bytes = m->bytes, last = bytes - 4, source_step = (uint32_t)m->source_step, target_step = m->target_step;
   if (bytes == 1) {
     for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
+  } else if (bytes == 2) {
+    for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) tmo_put_int16(to, tmo_int16_at(from));
   } else if (TMO_UNALIGNED && last <= 12) {
     const uint32_t second = last < 4 ? last : 4, third = last < 4 ? 0 : last - 4;
     for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) copy_short(to, from, second, third, last);

@@ -331,42 +331,70 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Returns whether the pixels of the rows from `first` to `end` - 1 are all adjacent in memory. */
-static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
+/* Copies the row of a GATHER operator's table that the index at `index` selects. Returns false if the table has no such row. */
+static TMO_ALWAYS_INLINE bool gather_pixel(const tmo_kernel *k, const int8_t *index, int8_t *out) {
+  const int32_t row = tmo_int32_at(index);
+  if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
+  if (k->out_channels == 1) {
+    *out = k->weights[row];
+  } else {
+    tmo_gather_pixel_s8(k, row, out);
+  }
+  return true;
 }
 
-/* Copies rows of a GATHER operator's table. Each index in the columns from x to `end` - 1 selects one row of the table. */
-static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
-  for (; x < end; ++x) {
-    const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->pixels, x));
-    if ((uint32_t)row >= (uint32_t)k->op->table_rows) return TMO_ERROR_INDEX;
-    tmo_gather_pixel_s8(k, row, (int8_t *)(uintptr_t)(to->base + tmo_pixel_offset(&to->pixels, x)));
+/* Consecutive pixels that are equally far apart in memory. */
+typedef struct {
+  const int8_t *first;
+  int32_t step; /* distance in bytes between two pixels, or 0 if the distances differ */
+} even_row;
+
+/* Finds the pixels of the rows from y to `end` - 1 of a tensor. */
+static even_row find_even_row(const tmo_run_state *run, uint16_t tensor, uint32_t y, uint32_t end) {
+  const tmo_view v = tmo_view_of(run, tensor);
+  const tmo_tensor *const t = v.tensor;
+  even_row row = {NULL, 0};
+  if (tmo_has_column_windows(t) || tmo_in_rolling_buffer(t) || tmo_is_source(run->program, t)) return row;
+  if (tmo_remainder(y, t->depth) + (end - y) > t->depth) return row;
+  row.first = v.base + tmo_row_offset(t, y);
+  row.step = (int32_t)t->channels;
+  if (tmo_is_ascending(t)) return row;
+  if (t->layout == TMO_LAYOUT_PIXELS_REVERSED) row.first += (t->width - 1u) * t->channels;
+  row.step = t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -row.step : 0;
+  return row;
+}
+
+/* Finds the address of each index and of each output pixel of gather(). */
+TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo_kernel *k, uint32_t end) {
+  const tmo_view in = tmo_view_of(run, k->op->input[0]), out = tmo_view_of(run, k->op->output);
+  const bool by_row = tmo_by_row(k->op);
+  const uint32_t first = by_row ? 0 : tmo_first_column(k->op, &run->current), columns = by_row ? out.tensor->width : end;
+  for (uint32_t y = run->current.row, last = by_row ? end : y + 1; y < last; ++y) {
+    const place from = row_of(run, &in, y), to = row_of(run, &out, y);
+    for (uint32_t x = first; x < columns; ++x) {
+      int8_t *const pixel = (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x));
+      if (!gather_pixel(k, from.base + tmo_pixel_offset(&from.pixels, x), pixel)) return TMO_ERROR_INDEX;
+    }
   }
   return TMO_OK;
 }
 
-/* Copies the rows of the table that indices select, up to column `end` - 1 of run->current, or up to row `end` - 1 in a group without tiles. */
-TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
+/* Copies the rows of a GATHER operator's table that indices select, up to column `end` - 1 of run->current, or up to row `end` - 1 in a group without
+ * tiles. */
+static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
+  const uint32_t y = run->current.row;
   tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
-  k.weights = tmo_weights_of(run, op);
-  k.out_channels = out.tensor->channels;
-  uint32_t y = run->current.row;
-  place from = row_of(run, &in, y), to = row_of(run, &out, y);
-  if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_first_column(op, &run->current), end);
-  if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
-    from.pixels.depth = to.pixels.depth = UINT32_MAX; /* the adjacent rows are read and written as one long row */
-    return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
+  k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
+  k.out_channels = out->channels;
+  if (!tmo_by_row(op)) return gather_apart(run, &k, end);
+  even_row from = find_even_row(run, op->input[0], y, end), to = find_even_row(run, op->output, y, end);
+  if (from.step == 0 || to.step == 0) return gather_apart(run, &k, end);
+  for (uint32_t n = (end - y) * out->width; n > 0; --n, from.first += from.step, to.first += to.step) {
+    if (!gather_pixel(&k, from.first, (int8_t *)(uintptr_t)to.first)) return TMO_ERROR_INDEX;
   }
-  tmo_status status = gather_row(&k, &from, &to, 0, out.tensor->width);
-  while (status == TMO_OK && ++y < end) {
-    from = row_of(run, &in, y);
-    to = row_of(run, &out, y);
-    status = gather_row(&k, &from, &to, 0, out.tensor->width);
-  }
-  return status;
+  return TMO_OK;
 }
 
 /* Returns whether all operands and the output of a COPY operator are in buffers of whole rows, so that tmo_copy_rows() can run it. */
@@ -502,6 +530,11 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   }
 #endif
   return iterate_to(run, op, end);
+}
+
+/* Returns whether the pixels of the rows from `first` to `end` - 1 are all adjacent in memory. */
+static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
 }
 
 /* Returns how many rows, from run->current to row `end` - 1, the kernel can compute as one long row. */
