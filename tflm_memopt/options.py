@@ -122,7 +122,7 @@ class OptimizeOptions(ExploreOptions, total=False):
     """Options that only optimize() has: limits, and the choice of the plan."""
 
     max_macs: Annotated[float | None, Option(
-        None, "minimise RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
+        None, "minimise RAM with at most F times the multiply-accumulates (default: nothing is computed twice)",
         "F", overhead,
     )]
     ram_limit: Annotated[int | str | None, Option(

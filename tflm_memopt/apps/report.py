@@ -23,11 +23,11 @@ PAGE_WIDTH = 1100
 def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
     report = result.report
     title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
-    table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
+    table = table_of("model", "TFLM today", "head", "tail", "alone", "MACs", numbers=5)
     for name, done in result.models.items():
         before, after = done.report.original_arena, done.report.arena
         sizes = (before.figure(before.total), *text.sizes(after))
-        table.add_row(printable(name), *sizes, f"{done.report.overhead:.2f}")
+        table.add_row(printable(name), *sizes, f"{done.report.overhead:.2f} x")
     facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
     runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
     pausing = [
@@ -121,7 +121,7 @@ def page(result: AppOptimized) -> str:
     drawing = figures.memory_map(result.memory, PAGE_WIDTH, height=420)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"
-        f"<td>{done.report.arena.tail:,}</td><td>{done.report.overhead:.2f}</td></tr>"
+        f"<td>{done.report.arena.tail:,}</td><td>{done.report.overhead:.2f} x</td></tr>"
         for name, done in result.models.items()
     )
     facts = "".join(f"<tr><td>{escape(name)}</td><td>{nbytes:,} B</td></tr>" for name, nbytes in _facts(result))
@@ -135,7 +135,7 @@ td,th{{text-align:right;padding:.15em .8em}}td:first-child,th:first-child{{text-
 <body><svg width="0" height="0"><defs>{svg.HATCH}</defs></svg>
 <h1>{escape(result.report.app)}</h1><p>{escape(_convention(result))}</p>
 <table>{facts}</table>
-<table><tr><th>model</th><th>TFLM today, B</th><th>head</th><th>tail</th><th>F</th></tr>{rows}</table>
+<table><tr><th>model</th><th>TFLM today, B</th><th>head</th><th>tail</th><th>MACs</th></tr>{rows}</table>
 {svg.inline(drawing)}
 </body></html>
 """

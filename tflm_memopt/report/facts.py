@@ -20,7 +20,9 @@ Fact: TypeAlias = tuple[str, str, str]
 
 def of_report(report: Report) -> list[Fact]:
     flash, macs = report.flash, report.macs
-    work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
+    work = (
+        f"{macs.original:,} -> {macs.rewritten:,}" if macs.rewritten != macs.original else "nothing is computed twice"
+    )
     twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
     work += f", {twice} operators run twice" if twice else ""
     dead = report.dead_channels
@@ -33,7 +35,7 @@ def of_report(report: Report) -> list[Fact]:
         *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
         *([_copies(report.memories)] if report.memories and report.memories.weights_copied else []),
         ("flash", size, ".tflite file"),
-        ("F", f"{report.overhead:.2f}", work),
+        ("MACs", f"{report.overhead:.2f} x", work),
         *([("original", "does not run", report.original_refused)] if report.original_refused else []),
         *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
         *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
@@ -114,7 +116,7 @@ def _balance(b: Balance) -> Fact:
 
 
 def _window(window: WindowReport, overhead: float) -> Fact:
-    told = "no layer slides: each step computes the whole window" if overhead >= 1 else "F is for one step"
+    told = "no layer slides: each step computes the whole window" if overhead >= 1 else "MACs are those of one step"
     return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
 
 

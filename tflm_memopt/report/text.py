@@ -65,7 +65,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
     counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
     title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
     convention = next((m.report.convention for m in result.models if m.report), "")
-    table = table_of("model", "TFLM today", "rewritten", "arena", "flash", "F", "", numbers=6)
+    table = table_of("model", "TFLM today", "rewritten", "arena", "flash", "MACs", "", numbers=6)
     table.columns[-1].justify = "left"
     for m in result.models:
         r = m.report
@@ -74,7 +74,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
             continue
         before, after, flash = r.original_arena, r.arena, facts.percent(r.flash.original, r.flash.rewritten)
         totals = before.figure(before.total), after.figure(after.total), facts.arena_percent(before, after)
-        figures = (*totals, flash, f"{r.overhead:.2f}")
+        figures = (*totals, flash, f"{r.overhead:.2f} x")
         remark = times.verdict(r).removeprefix("rewritten").removeprefix(", ")
         table.add_row(printable(m.model), *figures, printable(remark))
     return page(
