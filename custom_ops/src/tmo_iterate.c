@@ -332,7 +332,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
 }
 
 /* Copies the row of a GATHER operator's table that the index at `index` selects. Returns false if the table has no such row. */
-static TMO_ALWAYS_INLINE bool gather_pixel(const tmo_kernel *k, const int8_t *index, int8_t *out) {
+static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
   if (k->out_channels == 1) {
@@ -373,7 +373,7 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
     const place from = row_of(run, &in, y), to = row_of(run, &out, y);
     for (uint32_t x = first; x < columns; ++x) {
       int8_t *const pixel = (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x));
-      if (!gather_pixel(k, from.base + tmo_pixel_offset(&from.pixels, x), pixel)) return TMO_ERROR_INDEX;
+      if (!copy_table_row(k, from.base + tmo_pixel_offset(&from.pixels, x), pixel)) return TMO_ERROR_INDEX;
     }
   }
   return TMO_OK;
@@ -392,7 +392,7 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   even_row from = find_even_row(run, op->input[0], y, end), to = find_even_row(run, op->output, y, end);
   if (from.step == 0 || to.step == 0) return gather_apart(run, &k, end);
   for (uint32_t n = (end - y) * out->width; n > 0; --n, from.first += from.step, to.first += to.step) {
-    if (!gather_pixel(&k, from.first, (int8_t *)(uintptr_t)to.first)) return TMO_ERROR_INDEX;
+    if (!copy_table_row(&k, from.first, (int8_t *)(uintptr_t)to.first)) return TMO_ERROR_INDEX;
   }
   return TMO_OK;
 }
