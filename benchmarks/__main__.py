@@ -1,4 +1,4 @@
-"""Make the generated tables of the pages. A table is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+"""Make the generated tables of docs/ and README.md. A table is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 
     python -m benchmarks ram --models DIR                   print a table about the models in a folder
     python -m benchmarks --check --models DIR --nets DIR    list outdated tables; exit with 1 if there are any
@@ -48,22 +48,22 @@ FOLDERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a page. If `page` is empty, the table is only printed."""
+    """If `page` is empty, the table is printed and written nowhere."""
 
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table as text. If the table needs a folder, the function gets the folder's path."""
+    """Function that returns the table as text. Its argument is the folder of --models, --nets or --public, if needed.
+    """
     folder: str = ""
     timed: bool = False
-    """Whether the table has times measured on this machine. Option --check skips a table with measured times."""
+    """Whether the table has times measured on this machine, which the option --check does not compare."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""Cores whose instruction counts are in a page."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),
@@ -98,7 +98,7 @@ TABLES = (
 
 
 def printed(table: Table, folder: Path | None) -> str:
-    """Make a table in a new process, because caches that other tables filled would change the seconds."""
+    """Make a table in a new process, because other tables' caches would make its measured times shorter."""
     options = [f"--{table.folder}", str(folder)] if table.folder else []
     command = [sys.executable, __file__, table.name, *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")
@@ -123,7 +123,6 @@ def main() -> int:
 
 
 def made(table: Table, folder: Path | None, args: argparse.Namespace) -> int:
-    """Print, check or write a table. Return 1 if --check is given and the table is outdated."""
     if table.folder and folder is None:
         print(f"{table.name}: left out, needs --{table.folder} DIR", file=sys.stderr)
         return 0

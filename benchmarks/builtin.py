@@ -1,7 +1,7 @@
-"""Measure the RAM of models with `--ops builtin`: with reordered operators, with a state, and with split operators.
+"""Measure the RAM of models that are rewritten with `--ops builtin`.
 
-All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also measures the first
-two convolutions of a CIFAR-10 classifier from the thesis on fused tiling, with random weights.
+All sizes are bytes for 32-bit pointers, with the input in the arena. In the table `builtin-parts`, "two convolutions"
+are the first layers of a CIFAR-10 classifier from the thesis on fused tiling (Stahl), with random weights.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def two_convolutions() -> bytes:
 
 
 def converted(models: Path, model: str, **options: Any) -> Optimized:
-    """Convert a model with `--ops builtin`. Raises RuntimeError if any output byte differs under TFLM."""
+    """Raises RuntimeError if an output byte differs under TFLM."""
     data = two_convolutions() if model == CIF else (models / f"{model}.tflite").read_bytes()
     done: Optimized = tflm_memopt.optimize(data, ops="builtin", **options)
     if not tflm_memopt.verify(data, done.model, runs=1).bit_exact:

@@ -2,10 +2,9 @@
 
     python benchmarks/builtin_costs.py
 
-builtin_counted.json has counted instructions of each operator and of one Invoke(), for each core and each model of
-operator_models.py. For each kernel, analysis/builtin_work.py computes amounts of work, such as multiplications and
-passes of loops. Non-negative least squares find how many instructions a kernel takes for one multiplication, one stored
-value and so on. The script then compares the estimates with counts for the networks of tests/unseen.py, which are not
+The file builtin_counted.json has counted instructions of the models of operator_models.py. Non-negative least squares
+find how many instructions a kernel takes for one multiplication, one stored value and other amounts of work
+(analysis/builtin_work.py). The errors of the estimates are measured with the networks of tests/unseen.py, which are not
 used for the fit.
 """
 
@@ -38,7 +37,9 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""Counted instructions by family of operators. For each model: the count of Invoke(), then of each operator."""
+"""Counted instructions of several models for each family of operators. A model has the count of Invoke(), then the
+count of each operator.
+"""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
@@ -58,14 +59,13 @@ def _graph(family: str, number: int) -> Graph:
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
-    """Return how many instructions a kernel takes for one multiplication, one stored value and so on."""
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
     amounts = [[work.amounts.get(name, 0) for name in names] for work, _ in each]
     return per_unit(names, amounts, [count for _, count in each])
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of an Invoke() without operators, and the instructions around each operator."""
+    """Return the instructions of Invoke() for a model without operators, and those that TFLM adds for each operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
@@ -74,7 +74,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return the relative error of the estimate for each network that was not used for the fit, by name."""
+    """Return for each network the relative error of the estimate."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():
@@ -112,7 +112,7 @@ def fit(core: str, families: Families) -> dict[str, Any]:
 
 
 def rounded_up(share: float) -> float:
-    """Round an error up, so that the stated error is at least the actual error."""
+    """Round up, so that the stated error is at least the actual error."""
     return math.ceil(1000 * share) / 1000
 
 

@@ -5,11 +5,10 @@
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. A kernel's work has amounts such as multiplications and stored values (analysis/costs.py). Non-negative
-least squares find how many instructions a kernel takes for one multiplication, one stored value and so on. The networks
-of tests/unseen.py are not used for the fit. The script measures the estimates' errors on plans of these networks and
-writes the errors to the file. The costs of cores that are not named do not change. If a change of the library changes
-few instructions, the option --keep is enough.
+random tiling. Non-negative least squares find how many instructions a kernel takes for one multiplication, one stored
+value and other amounts of work (analysis/costs.py). The errors of the estimates are measured with the networks of
+tests/unseen.py, which are not used for the fit. The option --cores leaves the costs of all other cores unchanged. If a
+change of the library changes few instructions, the option --keep is enough.
 """
 
 import argparse
@@ -54,28 +53,21 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets of the plans whose instructions are counted. A core runs the programs for its own target and for more general
-targets.
-"""
+"""Targets for which networks are converted. A core runs programs for its own target and for more general targets."""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
-"""Number of significant digits of a fitted cost."""
 CARE = 0.75
-"""Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, 1 relative errors."""
+"""Weight of relative errors in the fit, where 0 minimizes absolute errors and 1 minimizes relative errors."""
 MORE = 4
-"""For each additional network with rare kernels (fit_networks.py), the fit has this many random networks."""
+"""The fit has this many random networks for each network that is drawn for a rare kernel."""
 EFFORT = 0.01
-"""Search effort for the plans whose instructions are counted. Costs do not depend on the quality of plans."""
+"""Search effort for the counted plans. A low effort is enough, because costs do not depend on the quality of plans."""
 SEEDS_AT_ONCE = 5
-"""Number of networks that a worker process plans and counts in one task."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""Kinds of random plans: whole rows, any settings, single pixels, tiles as wide as the map, or groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A plan's programs, and the work of each of the plan's operators."""
-
     name: str
     cases: Sequence[Case]
     work: Sequence[Work]
@@ -83,7 +75,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counted instructions of a plan and of its operators. `steps` has each operator's number of clock readings."""
+    """The field `steps` has for each operator how often the clock was read."""
 
     sample: Sample
     total: int
@@ -92,7 +84,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of random networks, drawn from seeds. A file keeps the plans for later fits."""
+    """Later fits read the plans from a file."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -103,7 +95,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Yield the seed, the model and the plan of each network. Plans that the checker rejects are omitted."""
+    """Plans that the checker refuses are omitted."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -126,7 +118,6 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
 
 
 def converter_digest() -> str:
-    """Return a digest of the Python code that determines plans."""
     tests = ROOT / "tests"
     files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
     digest = hashlib.sha256()
@@ -148,7 +139,6 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str) -> Iterator[Sample]:
-    """Yield the plans of the networks in tests/unseen.py. A network without a plan is omitted."""
     for name in unseen.NETWORKS:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -161,9 +151,8 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Count the instructions of plans. Plans that are too large or need libm are omitted.
-
-    Raises RuntimeError if an output byte is wrong.
+    """Plans that are too large for the core, or that need a libm, are omitted. Raises RuntimeError if an output byte is
+    wrong.
     """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
@@ -179,17 +168,15 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 
 def _keeps(sample: Sample) -> bool:
-    """Return whether the plan keeps rows for the next inference."""
     return any(done.state_writes for done in sample.work)
 
 
 def waits(outcome: Outcome) -> bool:
-    """Return whether a run had no error and ended because its sliding input was incomplete."""
+    """The first inferences over a sliding input end without outputs, until the window is full."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Subtract instructions that read the clock from the counts of operators. Runs of a whole plan read no clock."""
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
@@ -214,9 +201,7 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Find how many instructions a kernel takes for one multiplication, one stored value and so on. Zero costs are
-    omitted.
-    """
+    """Costs of 0 are omitted."""
     from scipy.optimize import nnls  # noqa: PLC0415
 
     x, y = np.array(amounts, float), np.array(counts, float)
@@ -230,7 +215,6 @@ def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return the text of costs.json, with one line for each kind of kernel."""
     cores = {}
     for core, found in whole.items():
         cores[core] = {**found, "kernels": tables.by_kind(found["kernels"])}
@@ -238,7 +222,6 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Read cost tables from a file that written() has made."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"]
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
@@ -282,7 +265,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Return the new costs, and the old costs of kernels that occur in no random plan."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -290,7 +272,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return new cost tables by core. Plans whose kernels all have costs in `tables_of` are not counted."""
+    """Plans whose kernels all have costs in `tables_of` are not counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -311,7 +293,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Count the instructions of plans on each core. A plan whose kernels are all in `known` is omitted."""
+    """Plans whose kernels are all in `known` are omitted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():
@@ -324,7 +306,6 @@ def _counted(
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Add new costs, but only for kernels without costs in the old tables."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()
@@ -332,7 +313,6 @@ def _with_missing(
 
 
 def _with_errors(chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Add the estimates' errors to each core's table. The programs are for all targets that the core can run."""
     plans = {target: list(held_out(target)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():

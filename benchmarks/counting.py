@@ -1,4 +1,4 @@
-"""Run rewritten models on emulated cores for the tables of instructions, sizes and cores."""
+"""Run rewritten models on emulated cores."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,7 @@ from cores.core import Core, missing_tools
 
 
 def ran(name: str, core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """Run the programs of a model.
-
-    Raises RuntimeError if an output byte is wrong, if a program is too large for the core, or if a tool is missing.
-    """
+    """Raises RuntimeError if an output byte is wrong, a program is too large for the core, or a tool is missing."""
     if reason := missing_tools(core):
         raise RuntimeError(reason)
     if not fits(core, cases):

@@ -6,8 +6,8 @@
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
 benchmarks/speed.py does. The cycles follow from Arm's published timings (cycles_rules.py). The board determines the
 wait states of the flash. Without --board, the flash has no wait states. Arm publishes no timings for Cortex-M33 and M7.
-For these cores, the script applies M4's rules and states a range of cycles whose error is unknown. The file
-cycles_published.json has published cycles, and the estimated cycles of the same programs.
+For M33 and M7, the script applies the rules of M4 and states a range of cycles whose error is unknown. The file
+cycles_published.json compares published cycles with estimates.
 """
 
 import argparse
@@ -36,17 +36,16 @@ from tflm_memopt.targets.boards import Board, board, boards
 
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
-"""Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""For each core without published timings: the pipeline of another core, and two factors. The cycles of that pipeline
-times the factors are the fewest and the most cycles of the core.
+"""For each core without published timings: the core whose cycles are used, and factors for the fewest and the most
+cycles.
 
-On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
-In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
+On boards, the programs of tigris-bench need 0.66 to 0.88 times as many cycles on an M33 as on an M4, and 0.28 to 0.65
+times as many on an M7. In MLPerf Tiny, ST's library needs 0.81 to 0.90 times as many cycles on an M33 as on an M4, and
+0.54 to 0.63 times as many on an M7.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""Name of the QEMU machine for each core whose machine is not named like the core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +53,20 @@ class Row:
     model: str
     instructions: int
     pipeline: int
-    """Cycles without wait states of the flash."""
+    """Number of cycles without wait states of the flash."""
     fetch: int
-    """Cycles spent waiting for instructions."""
+    """Number of cycles that the core waits for instructions."""
     data: int
-    """Cycles spent waiting for constants."""
+    """Number of cycles that the core waits for constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
-    """Shortest and longest time in milliseconds at the board's clock."""
     layers: str = ""
-    """Table with a row for each operator, or "" if a finished program was run."""
     ram: int = 0
-    """Bytes of the rewritten model's arena, or 0 if the program was not built from a model."""
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Convert a model, run it, and estimate its cycles. Raises RuntimeError if an output byte is wrong.
-
-    `fewest` tells whether to use the plan with the fewest estimated instructions instead of the least RAM.
-    """
+    """Raises RuntimeError if an output byte is wrong. If `fewest` is set, the plan has the fewest instructions."""
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
     most = None
@@ -120,7 +112,7 @@ def layer_table(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> str
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """Estimate the cycles of a program for the core's machine. The file `model` is loaded at the address `at`."""
+    """The file `model` is loaded at the address `at`."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -138,19 +130,17 @@ def row(model: str, core: str, on: Board | None, found: Cycles) -> Row:
 
 
 def emulated(core: str) -> Core:
-    """Return the QEMU machine that runs this core's code."""
     return CORES[MACHINES.get(core, core)]
 
 
 def flash_of(on: Board | None) -> FlashTiming:
-    """Return the timing of a board's flash. Raises RuntimeError if the timing is unknown."""
+    """Raises RuntimeError if the timing is unknown."""
     if on is not None and on.flash_timing is None:
         raise RuntimeError(f"{on.id}: the timing of its flash is unknown")
     return on.flash_timing if on and on.flash_timing else NO_WAIT
 
 
 def error_table() -> str:
-    """Return a table that compares published cycles of programs with modelled cycles."""
     titles = ("model", "core", "board", "published", "modelled", "error")
     return tables.markdown(titles, ([
         r["model"], r["core"], r["board"], f"{r['published']:,}", f"{r['modelled']:,}",
@@ -172,7 +162,6 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def engine_table(models: Path) -> str:
-    """Return a table of the plans with the fewest instructions, and of published cycles of other engines."""
     told, on = json.loads(PUBLISHED.read_text()), named_board(BOARD)
     engines, errors = told["engines"], [r["published"] / r["modelled"] - 1 for r in told["rows"]]
     mine = [measure(models / f"{name}.tflite", "m4", on, fewest=True) for name in engines["models"]]
@@ -196,7 +185,6 @@ def _span(least: str, most: str) -> str:
 
 
 def named_board(said: str | None) -> Board | None:
-    """Return the board with this id. An unambiguous start of an id selects a board, too."""
     if said is None:
         return None
     begun = [name for name in boards() if name.startswith(said)]

@@ -2,10 +2,8 @@
 
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
-Plans of the models in the folder, of random networks (fit_networks.py), and of the frontiers of examples/networks run
-under QEMU, operator by operator. One run simulates the flashes of all known boards. For a Cortex-M0, the cycles of an
-M0+ are the lower bound, and the cycles of an M0 are the upper bound. The file cycles_published.json has the estimated
-cycles of TFLM with CMSIS-NN.
+Programs of public models, random networks and examples/networks run under QEMU. A run simulates the flashes of all
+known boards at once.
 """
 
 import argparse
@@ -40,11 +38,11 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""The pipelines by which each core is modelled, with the fastest pipeline first."""
+"""For each core, the pipelines that give the lower bound and the upper bound of its cycles."""
 AT_ONCE = 12
-"""Maximum number of programs in one run. The plugin records at most 63 runs."""
+"""Maximum number of programs in one run, because the plugin records at most 63 inferences."""
 Rates = list[float]
-"""Cycles per instruction: lower and upper bound without wait states, followed by the wait cycles of each flash."""
+"""Cycles per instruction: the lower and upper bound without wait states, then the waits for each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -63,7 +61,6 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
 
 
 def _frontiers(target: str) -> Iterator[costs.Sample]:
-    """Yield each plan of the frontiers of examples/networks, by RAM and instructions."""
     for path in sorted(NETWORKS.glob("*.tflite")):
         model = path.read_bytes()
         for point in tflm_memopt.explore(model, int8_io=True, target=target, cost="instructions").points:
@@ -72,10 +69,10 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
+    """The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # The runner and the plugin must exist before the threads start.
+    runner(core), cycles_trace.plugin()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -88,7 +85,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
-    """Run programs, and return the figures of all their operators. Raises RuntimeError if an output byte is wrong."""
+    """Raises RuntimeError if an output byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -96,12 +93,11 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right or costs.waits(outcome) for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    inferences = runs[-len(cases) :]  # The first run contains no inference.
+    inferences = runs[-len(cases) :]
     return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
 
 
 def _figures(one: Cycles) -> Rates:
-    """Return the number of instructions, the cycles without wait states, and the wait cycles of each flash."""
     return [one.instructions, one.pipeline, *(stall.fetch + stall.data for stall in one.stalls)]
 
 
@@ -120,20 +116,16 @@ def _batches(core: Core, samples: Iterable[costs.Sample]) -> Iterator[list[costs
 
 
 DENSE = "ad_autoencoder"
-"""Name of the program that has only dense layers."""
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
-    each weight once, so that a cache does not help. The key "" stands for all operators except dense layers.
-    """
+    """Dense layers have their own entry, because they read each weight only once and gain nothing from a cache."""
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
     return {"": _rates([row for row in rows if row not in dense], waits), "FULLY_CONNECTED": _rates(dense, waits)}
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the mean cycles per instruction over all programs."""
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)
     each = [sum(row["waits"][flash.key] for row in rows) for flash in waits]

@@ -1,10 +1,11 @@
-/* This QEMU plugin records which blocks of code follow each other, the latency of their loads, and the wait states of several models of flash.
+/* This QEMU plugin counts executed blocks of code, and the cycles for which a core would wait for flash memory.
  *
- * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins). The script benchmarks/cycles_trace.py builds this plugin and reads
- * its output. QEMU tells the plugin only the addresses and lengths of instructions.
+ * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins). The script benchmarks/cycles_trace.py
+ * builds this plugin and reads its output.
  *
- * A segment is the code that runs from the function at address `start` to the function at address `stop`. After a segment, the program adds its ticks
- * to one of the 8-byte counters at address `marks` (tests/cores/runner.c). Counter i counts the ticks of operator i of the model. */
+ * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`.
+ * After a segment, the program adds its ticks to one of the 8-byte counters at address `marks` (tests/cores/runner.c).
+ * Counter i counts the ticks of operator i of the model. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +39,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* extra cycles of a taken branch, which affect only the order of events */
+#define TAKEN 2u
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;
@@ -56,21 +57,21 @@ typedef struct {
 } edge;
 
 typedef struct {
-  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* `constants`: bytes that are loaded from ROM */
+  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* `constants` counts bytes that are loaded from ROM */
 } sums;
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* `ways` is the number of lines that can hold the same address */
+  uint64_t lines, ways, clock, last; /* an address can be in `ways` lines of the cache */
 } cache;
 
 typedef struct {
   uint64_t wait, line, prefetch; /* `wait` is a number of cycles, `line` is a number of bytes, and `prefetch` is 0 or 1 */
   cache code, data;
   bool unified;                 /* whether the cache `code` also holds the constants */
-  uint64_t now, free;           /* current cycle, and first cycle in which the memory is free */
-  uint64_t current;             /* number of the line of code that is executed now */
-  uint64_t ahead, ahead_ready;  /* number of the line of code that is prefetched, and the cycle in which it arrives */
+  uint64_t now, free;
+  uint64_t current;
+  uint64_t ahead, ahead_ready;
 } flash;
 
 static settings s;
@@ -99,7 +100,6 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* Adds the counts of a segment to an operator, or to the whole run if the argument is 0. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;
@@ -127,10 +127,8 @@ static void assign(uint32_t operator_plus_one) {
   memset(&current, 0, sizeof current);
 }
 
-/* Returns the index of the first cache entry that may hold the line. */
 static uint64_t set_of(const cache *c, uint64_t line) { return line % (c->lines / c->ways) * c->ways; }
 
-/* Returns whether the line is in the cache. A missing line replaces the least recently used line of its set. */
 static bool meets(cache *c, uint64_t line) {
   ++c->clock;
   if (c->lines == 0) return false;
@@ -163,7 +161,6 @@ static bool holds(const cache *c, uint64_t line) {
   return false;
 }
 
-/* Returns how many cycles a read of the memory takes if it starts now. */
 static uint64_t from_memory(flash *f) {
   if (f->wait == 0) return 0;
   const uint64_t begin = f->now > f->free ? f->now : f->free, stall = begin + f->wait - f->now;
@@ -171,7 +168,6 @@ static uint64_t from_memory(flash *f) {
   return stall;
 }
 
-/* Returns how many cycles the core waits for a line of code, and prefetches the next line. */
 static uint64_t fetch(flash *f, uint64_t line) {
   if (line == f->current) return 0;
   f->current = line;
@@ -247,7 +243,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Returns the length of a Thumb instruction in bytes. If a page ends between two instructions, QEMU gives only the sum of their lengths. */
+/* If a memory page ends between two instructions, QEMU gives only the sum of their lengths. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

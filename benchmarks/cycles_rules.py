@@ -1,10 +1,9 @@
 """Compute the cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, from Arm's reference manuals.
 
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
-0439 (M4, sections 3.3.1 and 3.3.2). Where a manual gives a range or no figure, a constant in this file documents the
-assumed value. Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
-"pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two words is not
-pipelined. The cycles of an instruction depend only on the instruction before it.
+0439 (M4, sections 3.3.1 and 3.3.2). Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random,
+commit 3dfc2ab, "pipeline cycle test"). First, a load waits for a preceding store. Second, a 32-bit load instruction
+that lies in two words of code is not pipelined. The cycles of an instruction depend only on the instruction before it.
 """
 
 import functools
@@ -30,29 +29,22 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The properties of an instruction that determine its cycles and the cycles of the next instruction."""
-
     name: str
-    """Mnemonic of the instruction, without condition and width."""
     at: int
     size: int
     words: int = 0
     address: frozenset[int] = frozenset()
-    """Numbers of the registers from which the address of a load or store is computed."""
     indexed: bool = False
-    """Whether the address of a load or store is the sum of two registers."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
-    """Kind of branch: "direct", "link", "return", "register" or "load". "" means that the instruction is no branch."""
+    """Kind of branch ("direct", "link", "return", "register" or "load"), or "" for other instructions."""
 
     @property
     def is_load(self) -> bool:
-        """Whether the instruction loads exactly one value."""
         return self.name in LOADS
 
     @property
     def loads(self) -> bool:
-        """Whether the instruction loads one or more values."""
         return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
 
     @property
@@ -61,12 +53,11 @@ class Instruction:
 
     @property
     def straddles(self) -> bool:
-        """Whether the instruction has 32 bits and lies in two words of code."""
         return self.size == 4 and self.at % 4 != 0
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """Decode a run of Thumb code. If Capstone cannot decode an instruction, two bytes are skipped."""
+    """If Capstone cannot decode an instruction, two bytes are skipped."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -120,25 +111,23 @@ class Pipeline:
     load: int = 2
     store: int = 1
     store_indexed: int = 2
-    """Cycles of a store whose address is the sum of two registers."""
+    """Number of cycles of a store whose address is the sum of two registers."""
     multiple: int = 1
-    """Additional cycles of a load or store of several words, which takes one cycle for each word."""
+    """Cycles of a load or store of several words in addition to one cycle for each word."""
     paired: bool = True
-    """Whether a load or store takes one cycle less directly after a load. No cycle is saved if the address was just
-    loaded, or if the load is a 32-bit instruction that lies in two words of code.
-    """
+    """Whether a load or store takes one cycle less after a load, unless it needs the loaded value as its address."""
     address: int = 1
-    """Cycles for which a load or store waits if the preceding instruction has computed its address."""
+    """Cycles for which a load or store waits if the instruction before it computed its address."""
     behind_store: int = 1
-    """Cycles for which a load waits directly after a store."""
+    """Cycles for which a load waits after a store."""
     straddling: int = 1
-    """Cycles for which a branch waits if its target is a 32-bit instruction whose address is not a multiple of 4."""
+    """Additional cycles of a branch to a 32-bit instruction whose address is not a multiple of 4."""
     folds: bool = True
     """Whether an IT instruction takes no cycle after a 16-bit instruction."""
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of `one` directly after `before`, except the cycles for taking a branch."""
+        """Return the cycles of the instruction `one` after `before`, without the cycles for taking a branch."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -156,11 +145,9 @@ class Pipeline:
         return self.refill.get(one.to_pc, self.refill["load"]) + wide
 
     def inside(self, block: Sequence[Instruction]) -> int:
-        """Return the cycles of a block of code, except the cycles of its first instruction."""
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of the first instruction of `block`, which runs directly after the block `before`."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -183,13 +170,13 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Cycles for refilling the pipeline, which the manuals of M3 and M4 call P. The manuals state: "1 to 3 depending on the
-alignment and width of the target instruction, and whether the processor manages to speculate the address early". The
-model uses 3 cycles for LDR PC, as the manuals state. For other branches, the model uses 2 cycles, which fit measured
-programs best (docs/cycles.md).
+"""Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state: "1 to
+3 depending on the alignment and width of the target instruction, and whether the processor manages to speculate the
+address early". In this file, LDR PC takes 3 cycles, and all other branches take 2 cycles, which fit measured programs
+best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""Cycles of a division. The manuals state 2 to 12 cycles, depending on the quotient's leading bits."""
+"""Number of cycles of a division. The manuals state 2 to 12 cycles, depending on the quotient's leading bits."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip

@@ -1,4 +1,4 @@
-"""Run programs under QEMU and compute their cycles. A plugin (cycles_plugin.c) records the executed blocks of code.
+"""Run programs under QEMU and compute their cycles from the executed blocks of code, which cycles_plugin.c counts.
 
 QEMU must support plugins, as Debian's QEMU does.
 """
@@ -25,31 +25,26 @@ from tflm_memopt.analysis.timing import FlashTiming
 SOURCE = Path(__file__).parent / "cycles_plugin.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fvisibility=hidden", "-shared", "-fPIC")
 WHOLE = -1
-"""Key that stands for the whole run instead of one operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
     fetch: int = 0
-    """Cycles spent waiting for instructions."""
+    """Number of cycles that the core waits for instructions."""
     data: int = 0
-    """Cycles spent waiting for constants."""
+    """Number of cycles that the core waits for constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """Cycles between a start and a stop of the program's clock."""
-
     instructions: int = 0
     pipeline: int = 0
-    """Cycles of the core without waits for memory. Additional cycles of unaligned loads are included."""
+    """Number of cycles without waits for memory."""
     stalls: tuple[Stalls, ...] = ()
-    """Cycles spent waiting for each flash."""
     constants: int = 0
-    """Bytes of constants that the program loads. A byte that is loaded twice counts twice."""
+    """Number of bytes of constants that the program loads, where a byte that is loaded twice counts twice."""
 
     def total(self, flash: int = 0) -> int:
-        """Return the cycles of the core, including the waits for flash number `flash`."""
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
 
     def __add__(self, other: Cycles) -> Cycles:
@@ -60,17 +55,14 @@ class Cycles:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Cycles of one inference."""
-
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of each operator, by its number. If the program ran the whole plan at once, there are no entries."""
 
 
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Run a program that uses the clock of tests/cores/core.h. Return the printed text and each inference's cycles."""
+    """Run a program, and return the printed text and the cycles of each inference."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))
@@ -100,7 +92,6 @@ def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
 
 @functools.cache
 def plugin() -> Path:
-    """Return the path of the compiled plugin. The plugin is compiled again if its source has changed."""
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tmo_cycles_{digest}.so"
     if not library.exists():
@@ -112,7 +103,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """Yield the cycles of each inference. `lines` is the output of the plugin."""
+    """`lines` is the output of the plugin."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

@@ -1,7 +1,5 @@
-"""Compare plain drivers with drivers that use generated accessors: accesses, code, instructions, memory map, and
-effort.
-
-Accesses are counted on the simulated bus of tests/registers, and instructions are counted on RV32 in QEMU.
+"""Compare hand-written drivers with drivers that use generated accessors to registers. Bus accesses are counted on a
+simulated bus, and instructions on an RV32 in QEMU.
 """
 
 import tempfile
@@ -17,7 +15,6 @@ MODES = {"fixed": FIXED, "placed": LAYOUT}
 
 
 def access_table() -> str:
-    """Return a table of bus accesses, bytes of the memory map, and Halstead's effort of each driver."""
     titles = (
         "driver", "accesses, plain", "fixed", "", "placed", "", "memory map, B", "placed", "effort, plain", "described",
     )  # fmt: skip
@@ -35,7 +32,6 @@ def access_table() -> str:
 
 
 def _described(variant: Variant) -> float:
-    """Return Halstead's effort of a driver, and of the C header that describes its registers, if any."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())
@@ -47,7 +43,6 @@ def cost_table() -> str:
 
 
 def costs() -> tuple[list[str], list[list[str]]]:
-    """Return a table's titles and rows: for each driver, bytes of code at -Os and instructions on RV32 in QEMU."""
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:

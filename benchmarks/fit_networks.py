@@ -1,8 +1,8 @@
-"""Draw networks from seeds, to which the estimates of instructions are fitted (costs.py).
+"""Draw networks from seeds. The script costs.py fits estimates of instructions to these networks.
 
-A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
-or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py. The networks are small enough for
-microcontrollers. Some numbers of channels fill vector registers, and others do not.
+A seed selects one family of networks, such as image classifiers or rare operators. Seeds from KNOWN_FROM on give the
+networks of tests/known.py. The networks are small enough for microcontrollers. Some numbers of channels are multiples
+of a vector's length, and others are not.
 """
 
 import math
@@ -32,11 +32,10 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
 KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
 MOST_MACS, MOST_BYTES = 3_000_000, 60_000
-"""Maximum multiply-accumulates of an operator, and maximum bytes of its output."""
 
 
 class Drawn:
-    """A network to which layers are added. Each layer reads the output of the previous layer."""
+    """Each added layer reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -47,7 +46,6 @@ class Drawn:
         return self.net.shape(self.x)
 
     def window(self, kernels: Sequence[Pair] = KERNELS) -> dict[str, object]:
-        """Return a random kernel size, stride and padding that fit the current tensor."""
         _, h, w, _ = self.shape
         kernel = self.rng.choice([k for k in kernels if k[0] <= h and k[1] <= w] or [ONE])
         stride = self.rng.choice((ONE, ONE, ONE, (2, 2), (2, 1)))
@@ -55,7 +53,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Set an output's quantization. Most ranges end at a limit of int8, as after a ReLU in a trained model."""
+        """As in a trained model, most outputs after a ReLU are quantized so that int8's lowest value stands for 0."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -85,7 +83,6 @@ class Drawn:
         self.activated(y, activation)
 
     def inverted(self) -> None:
-        """Add an inverted residual block: expand, depthwise, perhaps a gate, project, and a shortcut if possible."""
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -149,7 +146,6 @@ class Drawn:
         return math.prod(self.shape)
 
     def _macs(self, window: dict[str, Any]) -> int:
-        """Return the multiply-accumulates of a convolution with one input channel and one output channel."""
         (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]
         return int(kernel_h * kernel_w * -(-self.shape[1] // stride_h) * -(-self.shape[2] // stride_w))
 
@@ -169,7 +165,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network for frames of sound or sensor data. All layers have windows along one axis only."""
+    """Draw a network for frames of sound or sensor data, whose windows have one dimension."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -210,14 +206,13 @@ def small(seed: int, *, wide: bool = False) -> bytes:
 
 
 def rare(seed: int) -> bytes:
-    """Draw operators that are rare in random networks."""
     rng = random.Random(seed)
     h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((4, 8, 24))
     net = Net(seed)
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
     outputs.append(arg_max(net, x))
-    if seed // len(FAMILIES) % 2:  # LOG_SOFTMAX and decoded() need libm.
+    if seed // len(FAMILIES) % 2:  # LOG_SOFTMAX needs a libm.
         outputs += [log_softmax(net, x), *decoded(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
@@ -233,7 +228,7 @@ def rare(seed: int) -> bytes:
 
 
 def decoded(net: Net, x: int) -> list[int]:
-    """Add the ends of pose networks and detectors: indices of maxima, comparisons, int32 sums, selections."""
+    """Add the last operators of pose networks and detectors, such as ARG_MAX and GREATER."""
     _, h, w, c = shape = net.shape(x)
     real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")
@@ -247,7 +242,6 @@ def decoded(net: Net, x: int) -> list[int]:
 
 
 def compared(net: Net, x: int, rng: random.Random) -> list[int]:
-    """Add comparisons of two int8 tensors, comparisons of channels with limits, and the maximum of both tensors."""
     shape, like = net.shape(x), net.affine(x)
     other, limits = net.input(shape, like), net.tensor(shape[3:], affine=like, data=np.arange(shape[3]))
     kinds = rng.sample(("LESS", "LESS_EQUAL", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL"), 2)
@@ -258,7 +252,6 @@ def compared(net: Net, x: int, rng: random.Random) -> list[int]:
 
 
 def rare_int16(seed: int) -> bytes:
-    """Draw rare operators with int16 activations."""
     rng = random.Random(seed)
     h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((1, 4, 8, 24))
     net = Net(seed, activations="INT16")
@@ -282,7 +275,6 @@ def rare_int16(seed: int) -> bytes:
 
 
 def resized(seed: int) -> bytes:
-    """Draw a decoder with transposed convolutions and interpolation."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(2, 10), rng.randint(2, 10), rng.choice((1, 3, 8, 16))))
@@ -293,7 +285,6 @@ def resized(seed: int) -> bytes:
 
 
 def converting(seed: int) -> bytes:
-    """Draw operators that convert elements from and to float32, int16 and int8."""
     rng = random.Random(seed)
     shape = 1, rng.randint(2, 12), rng.randint(2, 12), rng.choice((3, 8, 24))
     net = Net(seed)
@@ -309,7 +300,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window, for kernels that update sums with each new row."""
+    """Draw networks that average a sliding window. Their kernels update sums with each new row."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -318,7 +309,7 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Draw layers that compute partial sums, as in a network that several devices run together."""
+    """Draw layers whose sums are computed in parts, as on several devices."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):
@@ -328,7 +319,6 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """Draw a wake word network, which gets few new rows per inference and keeps older rows in variables."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -348,7 +338,6 @@ def with_state(seed: int) -> bytes:
 
 
 def few(seed: int) -> bytes:
-    """Draw first layers: windows over one to four channels of images, spectrograms or sensor signals."""
     rng = random.Random(seed)
     c, flat = rng.choice((1, 1, 2, 3, 3, 4)), rng.random() < 0.3
     h, w = (1, rng.randint(30, 300)) if flat else (rng.randint(8, 50), rng.randint(8, 50))
@@ -366,7 +355,6 @@ def few(seed: int) -> bytes:
 
 
 def multiplied(seed: int) -> bytes:
-    """Draw a depthwise layer with several outputs for each channel, and a dense layer."""
     rng = random.Random(seed)
     h, w, c = rng.randint(6, 49), rng.randint(6, 40), rng.choice((1, 1, 2, 3, 8))
     drawn = Drawn(seed, (1, h, w, c))
@@ -380,7 +368,6 @@ def multiplied(seed: int) -> bytes:
 
 
 def pooled(seed: int) -> bytes:
-    """Draw pools of many shapes between convolutions, and a softmax of scores that are close together or far apart."""
     rng = random.Random(seed)
     c, flat = rng.choice((1, 3, 6, 8, 12, 16)), rng.random() < 0.3
     drawn = Drawn(seed, (1, 1, rng.randint(20, 200), c) if flat else (1, rng.randint(8, 40), rng.randint(8, 40), c))
@@ -398,7 +385,6 @@ def pooled(seed: int) -> bytes:
 
 
 def over_frames(seed: int) -> bytes:
-    """Draw frames that stay in variables, with windows over time and over a second dimension."""
     rng = random.Random(seed)
     wide, c = rng.choice((1, 8, 16, 40)), rng.choice((1, 2, 8))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2)), wide, c))
@@ -417,7 +403,6 @@ def over_frames(seed: int) -> bytes:
 
 
 def enlarged(seed: int) -> bytes:
-    """Draw a transposed convolution, and perhaps operators that move data: CONCATENATION, SPLIT and PAD."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(3, 16), rng.randint(3, 16), rng.choice((1, 4, 8, 12, 20, 30))))
@@ -435,7 +420,6 @@ def enlarged(seed: int) -> bytes:
 
 
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
-"""Families of networks with operators that may be missing in a table of costs."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
     converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,
@@ -444,9 +428,9 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""First seed of networks with rare operators, which the functions in MORE draw."""
+"""From this seed on, networks have rare operators."""
 KNOWN_FROM = 20_000
-"""First seed that stands for a network in tests/known.py."""
+"""From this seed on, a seed selects a network of tests/known.py."""
 
 
 def network(seed: int) -> bytes:
@@ -461,5 +445,4 @@ def is_rare(seed: int) -> bool:
 
 
 def steps(seed: int) -> int:
-    """Return how many rows of a network's sliding input are new in each inference, or 0 without a sliding input."""
     return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

@@ -1,16 +1,15 @@
-"""Measures the flash of TFLM's parts, and of the C library's parts on each core, for tflm_memopt/analysis/flash.json.
+"""Measures the flash that parts of TFLM and of the C library take.
 
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
-For the library, the script measures .text and .rodata of a program that has only the validator and the executor
-(`base`). Each kernel is measured in a program that has no other kernel. Each optional part of the executor is added
-to a program with all packed kernels. A model's sum is an upper estimate: code that two kernels share counts twice.
+For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
+a program that has no other kernel. The sum for a model is an upper bound, because code that two kernels share counts
+twice.
 
-For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. The
-results are the size of a program with an interpreter and one custom operator (`interpreter`), the size that each TFLM
-kernel adds to it, and the size of the library's adapter (`adapter`). In a program with all kernels, a kernel shares
-`shared` bytes on average with other kernels.
+The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
+script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each TFLM kernel
+adds, and the library's adapter (`adapter`). On average, a kernel shares `shared` bytes of code with other kernels.
 """
 
 import argparse
@@ -61,7 +60,6 @@ RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 
 
 def of_library(core: Core) -> dict[str, Any]:
-    """Return the flash of a program without kernels, and the flash that each kernel, packing and part adds."""
     base = _library(core, Needs())
     packings = sorted({packing for family in core.families for packing in PACKINGS.get(family, ())})
     packed = sum(1 << packing for packing in packings)
@@ -106,7 +104,7 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Return the bytes of a program with this entry point, or None if the archive lacks some of its code."""
+    """Return the bytes of a program with this entry point, or None if TFLM's library lacks some of its code."""
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")

@@ -20,10 +20,11 @@ _CLOSING = frozenset(")]}")
 
 
 def effort(text: str) -> float:
-    """Return Halstead's effort, which is difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
+    """Return (n1 / 2) * (N2 / n2) * (N1 + N2) * log2(n1 + n2) for N1 operators, n1 of them different, and N2 operands,
+    n2 of them different.
 
     Keywords and signs count as operators, and a pair of brackets counts as one operator. Names and constants count as
-    operands. Section 6.6 of the dissertation on register interfaces applies this measure to drivers.
+    operands. Section 6.6 of the dissertation on register interfaces applies Halstead's effort to drivers.
     """
     operators, operands = Counter[str](), Counter[str]()
     for token in _TOKEN.findall(text):

@@ -1,7 +1,7 @@
 """Make int8 .tflite models with given layer shapes and random weights.
 
-The scales are chosen so that no activation is always clamped and no channel is dead. Layers are described as in
-benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a PAD precedes the convolution.
+Scales are chosen so that activations are seldom clamped and every channel influences the output. Layers are described
+as in benchmarks/papers/msf_cnn/nets.py. A PAD precedes a convolution whose padding is not TFLite's SAME.
 """
 
 import math
@@ -14,12 +14,12 @@ from models import Net
 
 SCALE = 0.05
 WEIGHT_SPREAD = 127 / math.sqrt(3)
-"""Standard deviation of weights that are drawn uniformly from -127 to 127."""
+"""Standard deviation of random weights, which are uniform from -127 to 127."""
 Pair = Sequence[int]
 
 
 class Builder:
-    """A model to which operators are added. Tensors are given and returned as indices."""
+    """Methods take and return indices of tensors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -27,7 +27,6 @@ class Builder:
         self.rng, self.model, self.shape = self.net.rng, self.net.model, self.net.shape
 
     def input(self, shape: Sequence[int], *, indices: bool = False) -> int:
-        """Add an input of int8 values or of int32 indices."""
         tensor = self.net.tensor(shape, "INT32", None) if indices else self._activation(shape)
         self.net.graph.inputs.append(tensor)
         return tensor
@@ -44,10 +43,8 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """Add CONV_2D or DEPTHWISE_CONV_2D.
-
-        `pad` is the padding at the top and left. `out` has the height and width of the output. `same` tells whether to
-        use TFLite's padding SAME.
+        """`pad` is the padding at the top and left. `out` has the height and width of the output. `same` tells whether
+        to use TFLite's padding SAME.
         """
         _, h, w, deep = self.shape(x)
         after = [
@@ -110,12 +107,13 @@ class Builder:
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
 
     def mul(self, a: int, b: int) -> int:
-        """Add MUL, whose operands may be broadcast."""
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except channels. `keep` retains averaged dimensions, with the size 1."""
+        """Add MEAN over all dimensions except channels. If `keep` is set, the averaged dimensions stay, with the size
+        1.
+        """
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -127,7 +125,6 @@ class Builder:
         return self._op("SOFTMAX", [x], y, schema.SoftmaxOptionsT(beta=1.0))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
-        """Add an embedding, which looks up rows of a table."""
         table = self.net.tensor((rows, width), affine=(SCALE, 0), data=self.rng.integers(-128, 128, (rows, width)))
         return self._op(
             "GATHER", [table, indices], self._activation((*self.shape(indices), width)), schema.GatherOptionsT()
@@ -139,7 +136,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with scales that make the outputs vary as much as the inputs."""
+        """Return a filter and a bias with scales that make the outputs vary as much as the inputs."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()
@@ -159,12 +156,11 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width. Height and width are equal if `sizes` is a single number."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Return how many elements of a window are inside the input on average, along one dimension.
+    """Return along one dimension how many elements of a window are inside the input, as a mean over all windows.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5

@@ -1,7 +1,7 @@
-"""Make the README's table: RAM and time of a few public models on one board, before and after a rewrite.
+"""Make the README's table of RAM and time of public models on a board, before and after a conversion.
 
-Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimated ranges in milliseconds
-(docs/targets.md); the original model runs with CMSIS-NN's kernels.
+Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimates in milliseconds
+(docs/targets.md), for the original model with CMSIS-NN's kernels.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,6 @@ MODELS: Mapping[str, str] = {
     "mlperf_tiny_ad_autoencoder_int8": "anomaly detection, autoencoder",
     "str_ww_ref_model": "wake word, 1-D convolutions",
 }
-"""Task of each MLPerf Tiny model, by the name of its file."""
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 
 
@@ -27,7 +26,6 @@ def table(models: Path) -> str:
 
 
 def row(path: Path) -> list[str]:
-    """Return a row of the table: a model's arena in bytes, and the milliseconds of one inference."""
     report = tflm_memopt.optimize(path.read_bytes(), name=path.name, board="nano33ble", int8_io=True).report
     times = (report.time.original, report.time.rewritten) if report.time else (None, None)
     before, after = (text(one.milliseconds if one else None) for one in times)
@@ -36,7 +34,7 @@ def row(path: Path) -> list[str]:
 
 
 def text(milliseconds: tuple[float, float] | None) -> str:
-    """Return a range of milliseconds as a cell of the table.
+    """Return a range of milliseconds as text, without digits after the decimal point.
 
     >>> text((6.01, 14.1)), text(None)
     ('6 to 14', 'unknown')

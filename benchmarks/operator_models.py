@@ -1,8 +1,7 @@
-"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to counts of these models
-(builtin_costs.py).
+"""Draw models of single operators from seeds. The script builtin_costs.py fits the costs of TFLM's kernels to the
+counted instructions of these models.
 
-Each model has a few operators of one type with separate inputs, so that the count of an operator has only the
-instructions of one kernel.
+A model has a few operators of one type with separate inputs.
 """
 
 import random
@@ -114,7 +113,7 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """Add LOGISTIC or TANH. Some input scales exceed the range that TFLM's kernels compute."""
+    """Some input scales exceed the range for which TFLM's LOGISTIC and TANH compute values."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))
@@ -234,7 +233,6 @@ def indexed(net: Net, rng: random.Random) -> int:
 
 
 def kept(net: Net, rng: random.Random) -> int:
-    """Add a variable that the model reads, changes and writes."""
     streaming = Streaming(net, setup=False)
     shape = _shape(rng)
     y = net.add(
@@ -308,22 +306,19 @@ INT8: Mapping[str, Builder] = {
         )
     },
 }  # fmt: skip
-"""Families of models of int8 operators, by name."""
 INT16: Sequence[str] = (
     "conv_point", "conv_square", "conv_few", "depthwise_3x3", "depthwise_any", "dense", "pool_average", "pool_most",
     "add", "mul", "sub", "logistic", "tanh", "leaky_relu", "concatenation", "pad", "slice", "strided_slice", "reshape",
     "transpose_conv",
 )  # fmt: skip
-"""Families of which there are also models with int16 activations."""
 FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""For each family: a function that builds a model, and the type of the model's activations."""
 
 
 def model(family: str, number: int) -> bytes:
-    """Draw a model of a family. `number` is the model's seed."""
+    """`number` is the seed of the random model."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -1,4 +1,4 @@
-"""Make a table of the RAM that each model of a folder takes before and after its conversion."""
+"""Make a table of each model's RAM before and after its conversion."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,20 +13,16 @@ from tflm_memopt.rewrite.int8_io import int8_io
 
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
-"""Maximum of the compute factor F in a model's last row."""
 
 Row = tuple[list[str], str]
-"""A row of the table, and a text about how its bytes are counted."""
 TITLES = (
     "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
 )  # fmt: skip
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Yield the table's rows of a model: one for an input in the arena, and one for a streamed input.
-
-    If --int8-io changes the model's inputs or outputs, also yield two rows for the changed model. A plan that computes
-    a tensor twice has a further row.
+    """A model has rows for an input in the arena and for a streamed input, and both rows again if `--int8-io` changes
+    the model.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -35,7 +31,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # Some models cannot stream their input.
+        except UsageError:
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)
@@ -54,7 +50,6 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 
 
 def table(folder: Path) -> str:
-    """Return the table, with a note about the conventions of its figures."""
     rows = [row for path in models(folder) for row in measure(path)]
     conventions = " or ".join(dict.fromkeys(f"`{convention}`" for _, convention in rows))
     return "\n".join([

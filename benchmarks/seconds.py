@@ -1,7 +1,4 @@
-"""Measure the processor time of `optimize` without recompute and of `explore` for every model of a folder.
-
-`optimize` and `explore` convert float32 inputs and outputs to int8 (`--int8-io`).
-"""
+"""Measure the processor time of `optimize` and `explore`, both with `--int8-io`, for each model of a folder."""
 
 import time
 from pathlib import Path
@@ -18,7 +15,6 @@ def table(folder: Path) -> str:
 
 
 def row(path: Path) -> list[str]:
-    """Return a row of the table: a model's operators, the seconds, and the number of points of the frontier."""
     data = path.read_bytes()
     began = time.process_time()
     optimized = tflm_memopt.optimize(data, name=path.stem, int8_io=True)

@@ -1,10 +1,9 @@
-"""Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
+"""Measure the flash and RAM of the C library on each core, with all kernels and with the kernels of one model.
 
-The size of the whole library is the sum over all object files. For a model, the script links a program that validates
-and runs the model with its NAME_library.c. Unused sections are removed. The size includes code from libc and libgcc,
+For a model, the script links a program with the model's NAME_library.c. Its size includes code from libc and libgcc,
 but not the model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the maximum
-stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables, so the script
-fails if .data or .bss is not empty.
+stack of an inference under QEMU at -O2. The script fails if .data or .bss is not empty, because the library must not
+have variables.
 """
 
 import subprocess
@@ -40,8 +39,6 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of a program in bytes. The fields `unproved` and `stack` are 0 without a measurement."""
-
     model: str
     core: str
     text: int
@@ -51,7 +48,7 @@ class Size:
 
 
 def whole(core: Core) -> Size:
-    """Return the size of all object files, without the code for two cores, which has the executor a second time."""
+    """The file tmo_cores.c is left out, because it has the executor a second time."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, LEVEL, (), source, Path(folder)) for source in wanted]
@@ -59,7 +56,6 @@ def whole(core: Core) -> Size:
 
 
 def of_model(path: Path, core: Core) -> Size | None:
-    """Return the size and the stack of a program for this model, or None if the core is too small for it."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     cases = model_cases(result.model)
     if not fits(core, cases):
@@ -115,7 +111,6 @@ def _do(command: Sequence[str]) -> str:
 
 
 def table(models: Path) -> str:
-    """Return a table with a row for each core, and a row for each pair of a model and a core."""
     cores = [MEASURED[name] for name in ("m4", "m55", "rv32")]
     sizes = (of_model(models / f"{name}.tflite", core) for name in SMALL for core in cores)
     rows = [*map(whole, cores), *filter(None, sizes)]

@@ -1,9 +1,8 @@
-"""Count the instructions of one inference on a core that QEMU emulates. Compare the counts with TFLM's own kernels.
+"""Count the instructions of one inference on a core that QEMU emulates, and compare them with those of TFLM's kernels.
 
-Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00). The rewritten operators run in the
-arena of their plan, and the outputs of core and PC are compared. Builtin operators of a rewritten model are not
-counted, and the table marks models with such operators. Equal instruction counts do not mean equal cycles. TFLM's
-figures, for CMSIS-NN and reference kernels, include the interpreter (`-O2`, GCC 12.2).
+Every .tflite file in the folder is converted for the core (`--int8-io`), so that no value is computed twice. Operators
+that the rewritten model leaves to TFLM are not counted, and the table marks their models. Equal instruction counts do
+not mean equal cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
 """
 
 import json
@@ -23,7 +22,6 @@ CMSIS_NN: Mapping[str, Mapping[str, int]] = {
     short: {row["model"]: row["instructions"] for row in _COUNTED.get(MEASURED[short].known_as, ())}
     for short in MEASURED
 }
-"""Instructions of TFLM with CMSIS-NN, by core and model."""
 REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("m4", "mlperf_tiny_kws_dscnn_int8"): (198_639_627, 43_110_795),
     ("m4", "mlperf_tiny_vww_96_int8"): (552_356_539, 100_470_158),
@@ -34,8 +32,8 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Instructions of TFLM's reference kernels, by core and model. Each pair has the count of the default build, which
-checks each index (TFLITE_DCHECK), and the count of a build with NDEBUG.
+"""For TFLM's reference kernels, the instructions of a default build, which checks each index (TFLITE_DCHECK), and of a
+build with NDEBUG.
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 
@@ -45,10 +43,7 @@ def table(core: str, folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return a row of the table, or [] if the model stays unchanged.
-
-    All ratios are relative to TFLM's instructions. Raises RuntimeError if an output byte is wrong.
-    """
+    """Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:
         print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)

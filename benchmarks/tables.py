@@ -10,7 +10,8 @@ T = TypeVar("T")
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
-    """Return a Markdown table. The first `left` columns are text, and all others are numbers.
+    """Return a Markdown table. The first `left` columns are aligned left, as text, and all others are aligned right, as
+    numbers.
 
     >>> print(markdown(["net", "bytes"], [["a", "1"]]))
     | net | bytes |
@@ -23,8 +24,7 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON with one line for each value of an object or list, up to `depth` levels of nesting. An object or
-    list of plain values takes one line.
+    r"""Return JSON in which objects and lists below `depth` levels of nesting take one line each.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {
@@ -47,7 +47,7 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Nest values by the two parts of a kernel's name, which are its kind and its variant.
+    """Split each kernel's name into its kind and its variant, and nest the values in this order.
 
     tflm_memopt.analysis.costs.by_kernel() is the inverse.
     """
@@ -59,7 +59,7 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Replace the table of this name in a page's text. Raises ValueError if the page has no such table.
+    r"""Return the page's text with another table. Raises ValueError if the page lacks the table `name`.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
     'a <!-- t:begin -->\nnew\n<!-- t:end --> b'
@@ -69,7 +69,7 @@ def updated(text: str, name: str, table: str) -> str:
 
 
 def between(text: str, name: str) -> str:
-    r"""Return the table of this name in a page's text. Raises ValueError if the page has no such table.
+    r"""Return the text of a table in a page. Raises ValueError if the page lacks the table `name`.
 
     >>> between("a <!-- t:begin -->\nold\n<!-- t:end --> b", "t")
     'old'
@@ -85,7 +85,7 @@ def _found(text: str, name: str) -> re.Match[str]:
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the .tflite files of a folder by name. Raises ValueError if the folder has no such file."""
+    """Return the sorted .tflite files of a folder. Raises ValueError if the folder has none."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         raise ValueError(f"{folder} has no .tflite files")
@@ -96,4 +96,3 @@ SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
-"""Models of the tables that take long to measure."""

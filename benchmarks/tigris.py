@@ -1,6 +1,7 @@
-"""Compare RAM, slow memory, work and time with the published figures of TiGrIS, which also plans two memories.
+"""Compare RAM, slow memory, work and time with the published figures of TiGrIS, which also plans a fast and a slow
+memory.
 
-The four networks are built from the layers that the repository of TiGrIS states, with random weights.
+The networks have the layers that the repository of TiGrIS states, and random weights.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ PUBLISHED = (
     ("MobileNetV2 0.35 at 224", *LARGE),
     (f"MobileNetV2 0.35 at 224, {STREAMED}", *LARGE),
 )
-"""The first columns of the table: published bytes, and the cycles of one inference by the core's counter."""
+"""Published bytes, and published cycles of one inference by the core's counter."""
 COLUMNS = (
     "network", "TFLM", "TiGrIS: fast", "slow", "scratch, table", "cycles", "**ours**: arena", "slow", "MACs", "F",
     "cycles",

@@ -1,8 +1,7 @@
-"""Count the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
+"""Count the instructions of an inference on two emulated Cortex-M33 and on one.
 
-Each core's instructions are counted while it runs alone, without barriers between the cores. The counters of tmo/spin.h
-give the number of barriers, and the instructions of a barrier without waiting. A second run uses two emulated
-Cortex-M33 with shared memory, and compares the output bytes.
+Each core's instructions are counted while it runs alone, without barriers. A second run on both cores compares the
+output bytes.
 """
 
 from collections.abc import Sequence
@@ -22,13 +21,11 @@ NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
 
 def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
-    """Return the instructions of all programs of a model, and their largest stack."""
     outcomes = ran(run_as.name, core, [replace(case, run_as=run_as) for case in cases])
     return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
 
 
 def without_barriers(case: Case) -> Case:
-    """Return a copy of the program without barriers, so that one core can run alone."""
     program = unpack(case.program)
     if program.cores is None:
         return case
@@ -36,7 +33,6 @@ def without_barriers(case: Case) -> Case:
 
 
 def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the instructions and the stack of each core, and the instructions of one barrier."""
     apart = [without_barriers(case) for case in cases]
     each, barrier = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):
@@ -53,7 +49,6 @@ def table(folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return a table row: a model's instructions on one core, and the fraction that each of two cores executes."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:
@@ -61,7 +56,7 @@ def measure(path: Path, core: Core) -> list[str]:
     cases = model_cases(two.model)
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
-        counted(where, cases, run_as)  # Each run also checks the output bytes.
+        counted(where, cases, run_as)
     barriers = sum(len(s.barriers) for s in two.plan.shardings)
     each, barrier = shares(core, cases, barriers)
     before, after = one.report.arena.total, two.report.arena.total

@@ -1,4 +1,4 @@
-"""Convert many networks. List the RAM of each network before and after, and why operators stay builtin."""
+"""List the RAM of many networks before and after their conversion, and why operators were left to TFLM."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,15 +13,13 @@ from tflm_memopt.errors import UsageError
 
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3
-"""Number of random inputs for the comparison of outputs, in addition to three extreme inputs."""
 
 
 Row = tuple[list[str], str]
-"""A row of the table, and a text that says how its bytes are counted."""
 
 
 def measure(path: Path, name: str) -> Row:
-    """Convert a model with its input in the arena and with a streamed input. Raises ValueError for wrong outputs."""
+    """Raises ValueError if an output byte is wrong."""
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:
@@ -43,7 +41,6 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 
 def table(folder: Path) -> str:
-    """Return the table, with a note about the conventions of its figures. A model's name includes its subfolder."""
     paths = sorted(folder.rglob("*.tflite"))
     rows = [measure(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))

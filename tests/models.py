@@ -30,7 +30,7 @@ NAMES = {value: name for name, value in vars(schema.TensorType).items() if isins
 
 class Net:
     def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
-        """activations: "INT16" makes inputs, convolutions and dense layers int16."""
+        """If `activations` is "INT16", inputs, convolutions and dense layers are int16."""
         self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -48,7 +48,9 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor, which is a constant if `data` is given. scales: a scale for each channel along `axis`."""
+        """Add a tensor, which is a constant if `data` is given. `scales` has a scale for each index of the dimension
+        `axis`.
+        """
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -221,7 +223,7 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """adjoint: whether to transpose the right matrix. adj_x: whether to transpose the left matrix."""
+        """`adjoint` transposes the right matrix, and `adj_x` transposes the left matrix."""
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # A larger scale keeps TFLM from rescaling by 2^31.
         wide = self.dtype(a) == "INT16"

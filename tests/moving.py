@@ -35,8 +35,8 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
-    """Add operators that compute the operand `shape` of a RESHAPE, as converters do for an unknown batch size. form: 0
-    uses PACK, 1 uses CONCATENATION, and 2 uses PACK and multiplies the last dimension by the batch size.
+    """Add operators that compute the operand `shape` of a RESHAPE, as converters do for an unknown batch size. The
+    operators are PACK (`form` 0), CONCATENATION (`form` 1), or PACK and a product with the batch size (`form` 2).
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -54,7 +54,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """target: tensor with the shape at run time. shape: shape of the output tensor in the file."""
+    """The tensor `target` has the shape at run time, and `shape` is the shape in the file."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -101,7 +101,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add a STRIDED_SLICE that selects the same elements as Python slices. shrink: axes that the output lacks."""
+    """Add a STRIDED_SLICE that selects the same elements as Python slices. The output lacks the axes `shrink`."""
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]
@@ -194,7 +194,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """extra: number of rows and columns by which the output exceeds the smallest possible output."""
+    """The output has `extra` rows and columns more than the smallest possible output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

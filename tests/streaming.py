@@ -52,7 +52,7 @@ class Streaming:
         self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """first: initial value of the old rows, which CALL_ONCE assigns."""
+        """CALL_ONCE assigns the initial value `first` to the old rows."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine, self.net.dtype(x))

@@ -1,11 +1,11 @@
-"""Make the figures of docs/papers.md again and compare them with the page.
+"""Compute the figures of docs/papers.md, and compare them with the page.
 
     python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
 ITEM is the name of a paper, or the start of an item's name. All items together take about 25 minutes of one core. The
-command prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or
-if a figure differs from the page. With --update, the page is rewritten. The folder of --models holds the public models,
-and the folder of --nets holds the layer lists of msf-CNN's networks. Items that need a missing folder are skipped.
+exit code is 1 if a claim does not hold or if a figure differs from the page. With --update, the page is rewritten. The
+folder of --models holds the public models, and the folder of --nets holds the layer lists of msf-CNN's networks. Items
+that need a missing folder are skipped.
 """
 
 import argparse
@@ -63,17 +63,14 @@ def main() -> int:
 
 
 def spent() -> float:
-    """Return the processor seconds of this process and of processes that have ended."""
     return sum(os.times()[:4])
 
 
 def named(item: Item, name: str) -> bool:
-    """Return whether `name` is the paper of the item, or the start of the item's description."""
     return item.paper == name or item.what.startswith(name)
 
 
 def row(item: Item, figure: str) -> str:
-    """Return the row of an item in the page's table."""
     script = posixpath.normpath(f"benchmarks/papers/{item.script}")
     return f"| {item.paper} | {item.what} | {item.kind} | {figure} | `{script}` |"
 

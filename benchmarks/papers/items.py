@@ -33,9 +33,8 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""Most bytes of arena that the rewritten wide network may need."""
 Folders = dict[str, Path]
-"""Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
+"""The folder `models` has public models, and the folder `nets` has layer lists of msf-CNN's networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,12 @@ class Item:
     paper: str
     what: str
     kind: str
-    """The kind of the row: product, benchmark or predicted."""
+    """Kind of the figure: "product", "benchmark" or "predicted"."""
     script: str
-    """Path of the script, relative to benchmarks/papers."""
     figure: Callable[[Folders], str]
-    """Function that returns the row's figure as text. Raises AssertionError if a claim does not hold."""
+    """Function that returns the figure as text, and raises AssertionError if a claim of docs/papers.md does not hold.
+    """
     needs: str = ""
-    """Name of the folder that the script needs, or "" if it needs none."""
 
 
 def require(holds: bool, claim: str) -> None:
@@ -96,7 +94,6 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """Say how many bytes a circular buffer could save at most."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
@@ -110,7 +107,6 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return how many activation bytes a plan takes beyond the bytes live at once, and all activation bytes."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 
@@ -129,7 +125,7 @@ def msf_table(folders: Folders) -> str:
 
 
 def measured_ram(limit: float) -> Callable[[Folders], str]:
-    """Compare whole arenas under TFLM with published peaks, which omit input, output and runtime."""
+    """Compare arenas under TFLM with published peaks, which do not count input, output and runtime."""
 
     def figure(folders: Folders) -> str:
         nets, said = layers.read(folders["nets"]), []
@@ -152,7 +148,6 @@ def running_example(_: Folders) -> str:
 
 
 def swapped(height: int, width: int) -> tuple[int, int]:
-    """Return the arena of two convolutions under TFLM, before and after tiling."""
     net = int8_models.Builder()
     x = net.same(net.input((1, height, width, 3)), 32, 3)
     report = tflm_memopt.optimize(net.model(net.same(x, 16, 3, 2)), **PARTS, max_macs=1.5).report
@@ -278,7 +273,6 @@ def application(number: int) -> Callable[[Folders], str]:
 
 
 def on_two_cores(folders: Folders) -> str:
-    """Compare the highest frame rates of a model that is cut in two: on one core and on two cores."""
     camera = tflm_memopt.AppModel(folders["models"] / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
     rates = []
     for count in (1, 2):

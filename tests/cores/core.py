@@ -90,7 +90,9 @@ _START_PAIR = ("start_arm.c", "start_second.c")
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """at: ROM address, RAM address and RAM bytes. blob: address and size of the memory for test cases."""
+    """`at` has the ROM's address, the RAM's address and the RAM's bytes. `blob` has the address and the size of the
+    memory for test cases.
+    """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)

@@ -34,8 +34,8 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Divide the layers into random groups that run in tiles. widening: random numbers for tiles of different widths,
-    or None for equal widths.
+    """Divide the layers into random groups that run in tiles. With the random numbers `widening`, the tiles have
+    different widths.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []

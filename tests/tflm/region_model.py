@@ -52,7 +52,7 @@ def region_tree(
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
-    """offsets: offsets of input, output and workspace in the arena."""
+    """`offsets` has the offsets of input, output and workspace in the arena."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))

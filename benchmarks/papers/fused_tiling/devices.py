@@ -1,9 +1,8 @@
-"""Compute the example and Table 5.1 of Stahl's chapter 5, which divides an inference among several devices.
+"""Compute the example and Table 5.1 of chapter 5 of Stahl's thesis, which divides an inference among several devices.
 
-Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The computed table equals the thesis'
-figures under two assumptions: the weights of dense layers do not count, and inputs and outputs count only in
-convolutions and dense layers. Layer numbers begin at 1. In VGG-16, layer 1 is darknet's [crop]. No choice of layers
-gave the figures of Table 5.2, so this script does not compute Table 5.2.
+Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The thesis' figures follow if weights of
+dense layers do not count, and if only convolutions and dense layers have inputs and outputs. Table 5.2 is missing,
+because no choice of layers gave its figures.
 """
 
 import math
@@ -23,11 +22,10 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Ways to split the example's four layers between two devices. Figure 5.6 shows the split OWP."""
+"""Ways to split the example's four layers between two devices, of which Figure 5.6 shows OWP."""
 
 
 def example() -> dict[str, int]:
-    """Return the bytes that two devices send for each way to split the example, and the minimum over all ways."""
     return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
@@ -39,7 +37,6 @@ class Line:
     stride: int = 1
     pad: int = 0
     of: tuple[int, ...] = ()
-    """Numbers of the layers whose outputs a layer of the kind "route" concatenates."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
@@ -55,7 +52,6 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions: 3 x 3 for the largest number of channels, and 1 x 1 for the others."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -84,12 +80,10 @@ GOOGLE = [
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network of Table 5.1, the width and height of its input, and the figures of the thesis."""
-
     lines: Sequence[Line]
     side: int
     single: float
-    """Megabytes per device in Table 5.1: `single` for one device, and `full` for each of ten devices."""
+    """Table 5.1 states the megabytes of one device as `single`, and of each of ten devices as `full`."""
     full: float
 
 
@@ -103,10 +97,7 @@ DEVICES = 10
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the sizes of each layer in elements, as the thesis counts them. The thesis counts no buffers of layers
-    without weights, and no weights of dense layers.
-    """
-    shapes: list[tuple[int, int]] = []  # Each tuple is the height and the number of channels of an output.
+    shapes: list[tuple[int, int]] = []
     side, channels = network.side, 3
     found = []
     for line in network.lines:
@@ -136,6 +127,5 @@ def megabytes(elements: Fraction | int) -> float:
 
 
 def table(name: str) -> tuple[float, float]:
-    """Return a row of Table 5.1: megabytes on a single device, and megabytes per device on ten devices."""
     of = layers(NETWORKS[name])
     return megabytes(footprint(of, 0, 1)), megabytes(footprint(of, least_memory(of, DEVICES), DEVICES))

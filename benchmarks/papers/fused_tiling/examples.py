@@ -1,10 +1,8 @@
-"""Rewrite two examples of fused tiling as int8 models, and compare their output bytes under TFLM.
+"""Rewrite two examples of Stahl's thesis on fused tiling as int8 models, and compare their output bytes under TFLM.
 
-The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
-convolution 1x1 to 64 channels, average pooling and a dense layer. In float32, the running example needs 24,576 B, or
-16,384 B if it is tiled by depth. In int8, the example needs a quarter as many bytes. The text model computes the mean
-of the embeddings of all words, like the network TXT of the thesis. No tiling of feature maps can reduce this model's
-memory.
+The example of chapter 4 has a convolution, a depthwise convolution, a convolution 1x1 to 64 channels, average pooling
+and a dense layer. In float32, the example of chapter 4 needs 24,576 B, or 16,384 B if it is tiled by depth. The text
+model computes the mean of the embeddings of all words, like the thesis' network TXT, which has no feature maps to tile.
 """
 
 from collections.abc import Sequence
@@ -16,7 +14,6 @@ import tflm_memopt
 from tflm_memopt.answers.report import Report
 
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
-"""Sizes of the text model: input indices, embedding rows, embedding columns, and outputs."""
 RUNS = 5
 
 COLUMNS = (
@@ -24,7 +21,7 @@ COLUMNS = (
     "same bytes",
 )  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes that the running example of the thesis needs in int8, before and after tiling."""
+"""Bytes of the thesis for the example of chapter 4 in int8, before and after tiling."""
 
 
 def running_example() -> bytes:
@@ -44,7 +41,7 @@ def text_model() -> bytes:
 
 
 def rewritten(name: str, data: bytes) -> tuple[Report, int]:
-    """Return a model's report and the number of compared runs. Raises RuntimeError if an output byte differs."""
+    """Raises RuntimeError if an output byte differs."""
     result = tflm_memopt.optimize(data, name=name)
     verification = tflm_memopt.verify(data, result.model, runs=RUNS)
     if not verification.bit_exact:

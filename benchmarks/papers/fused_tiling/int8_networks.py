@@ -1,9 +1,8 @@
-"""Plan the networks of Table 5.1 as int8 models on ten devices, or execute them with smaller images.
+"""Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices, or execute them with smaller images.
 
 The networks have random weights, and devices.py lists their layers. The first layers are split by rows, and all later
-layers by channels. The integer program of the thesis chooses the first layer that is split by channels. Each figure is
-a device's arena plus its model file, in MB. The thesis counts float32 values and omits the weights of dense layers. The
-script's figures count all int8 weights.
+layers by channels. As in the thesis, an integer program chooses the first layer that is split by channels. Each figure
+is a device's arena plus its model file, in MB. The thesis counts float32 values, without the weights of dense layers.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network
 
 SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
-"""Width and height of the image with which each network is executed."""
 
 
 def model(name: str, side: int) -> bytes:
@@ -55,7 +53,7 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """Return the memory of one device, and of the largest of ten devices. `execute` also compares outputs."""
+    """`execute` also compares outputs."""
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
     network = Network(data, name, request({}), optimized)

@@ -1,8 +1,8 @@
 """Search for the operator order with the least peak memory in irregular graphs.
 
-Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. SwiftNet is not public, so graphs like
-SwiftNet replace it: they have 62 operators in cells of 21, 19 and 22, with random edges. Graphs with "one cell" in
-their names have all operators in a single cell. The seconds in the table are processor time.
+Some graphs are random as in RandWire (Watts-Strogatz), with equal tensors. SwiftNet is not public. In its place,
+graphs with random edges have 62 operators, in cells of 21, 19 and 22 operators or in one cell. The seconds in the table
+are processor time.
 """
 
 import random
@@ -16,17 +16,17 @@ from tflm_memopt.plan.schedule.least_peak import schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
 LIMIT = 20.0
-"""Effort of the search for an order, in the unit of tflm_memopt/plan/effort.py."""
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Seconds for SwiftNet in section 4.4.1 of the thesis: its own program (Ryzen 9 3900X), and Serenity."""
+"""Section 4.4.1 of Stahl's thesis states these seconds for SwiftNet, of its own program (Ryzen 9 3900X) and of
+Serenity.
+"""
 
 COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 
 
 def random_wired(count: int, neighbours: int, probability: float, seed: int) -> OrderProblem:
-    """Return a RandWire graph: operators with one output each, and a last operator that reads all unread outputs."""
     graph = nx.connected_watts_strogatz_graph(count, neighbours, probability, seed=seed)
     tasks = [Task(tuple(u + 1 for u in sorted(graph[v]) if u < v) or (0,), (v + 1,)) for v in range(count)]
     ends = tuple(v + 1 for v in range(count) if all(u < v for u in graph[v]))
@@ -50,7 +50,6 @@ def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
 
 
 def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
-    """Return a graph whose branches fork and join again, as in a tiled chain of layers."""
     rng, nbytes, tasks = random.Random(seed), {0: 32}, list[Task]()
 
     def run(inputs: tuple[int, ...]) -> int:
@@ -79,7 +78,6 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return a table row with the peak of the graph's own order, and the lowest peak that the search found."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before

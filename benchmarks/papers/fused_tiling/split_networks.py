@@ -1,15 +1,15 @@
-"""Compare published splits of MobileNetV2 over microcontrollers with the same splits made by tflm-memopt.
+"""Repeat published splits of MobileNetV2 over microcontrollers.
 
-- ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
-paper does not state the width. For width 0.35 and 224 x 224 pixels, the tensor has 7 x 7 x 112 bytes, which is the
-stated size.
-- Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
+On ESP32-S3, arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
+width is not stated. Width 0.35 at 224 x 224 pixels gives the stated size, 7 x 7 x 112 bytes.
+
+On Teensy 4.1, arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
 repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) states how many bytes each of three devices
-reads and computes in each of 53 layers. The RAM of a device is the largest sum of a layer's input and output bytes.
+reads and computes in each of 53 layers. A device's RAM is the largest sum of input and output bytes of a layer.
 tflm-memopt splits all layers by channels.
 
-Weights are random, because the bytes sent do not depend on them. Every device is a process that has only its own file
-and runs TFLM. The processes are linked over loopback, and all output bytes are compared.
+Weights are random, because the bytes sent do not depend on them. Processes that run TFLM and communicate over loopback
+simulate the devices. All output bytes are compared.
 """
 
 import tempfile
@@ -30,13 +30,10 @@ from tflm_memopt.plan.iteration.planned import Planned
 SIDE = 224
 ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
-"""Bytes that each of three devices reads in all layers after the first layer."""
 TEENSY_MAPS = 602_113
-"""The largest sum of the bytes of a layer's input and output."""
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Run each device as a process. Return the bytes that each stores and sends, and whether the output is right."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -55,16 +52,14 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, An
 
 
 def in_two() -> dict[str, Any]:
-    """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures."""
     layers = mobilenet_v2(SIDE, 0.35)
     model = int8_models.from_layers(layers)
-    last = layers[-3:]  # Three layers follow block_16_project.
+    last = layers[-3:]
     shared = tflm_memopt.optimize_devices(model, 2, cut=[len(read(model).graph.ops) - len(last)])
     return verified(model, shared) | {"tensor": last[0]["h"] ** 2 * last[0]["cin"]}
 
 
 def by_kernels() -> dict[str, Any]:
-    """Divide every layer of MobileNetV2 by channels among three devices, and return the figures."""
     model = int8_models.from_layers(mobilenet_v2(SIDE, 1.0))
     network = Network(model, "mobilenet", request({}), optimized)
     return verified(model, network.converted(cut(network.graph, 0, len(network.graph.ops)), 3))

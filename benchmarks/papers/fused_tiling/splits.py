@@ -3,9 +3,8 @@
 The first layers are divided by rows of feature maps (FFMT), and all later layers by weights. LayerSplit lists the four
 ways to divide weights.
 
-All sizes are in elements, as in the thesis, or in bytes. In bytes, an int8 value has the size 1, and a partial sum has
-the size that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Every layer is assumed
-to divide evenly among the devices.
+Sizes are numbers of elements, as in the thesis, or of bytes, where a partial sum takes `sum_size` bytes. Device 0 has
+the input and gets the output. Each layer is assumed to divide evenly among the devices.
 """
 
 import enum
@@ -25,19 +24,17 @@ class LayerSplit(enum.Enum):
     FAN_IN = "FDTI"
     """Each device computes its part of every output's sum from some of the inputs."""
     FUSED_OUT = "FDT1"
-    """Each device computes some outputs from all inputs, and sends none of these outputs."""
+    """Each device computes some outputs from all inputs, and keeps them for a layer that is divided as FUSED_IN."""
     FUSED_IN = "FDT2"
-    """Each device computes partial sums from outputs that the same device has computed for a FUSED_OUT layer."""
+    """Each device computes partial sums from the inputs that it computed itself in a FUSED_OUT layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLayer(switch.SplitLayer):
     sum_size: int = 1
-    """Size of a partial sum in a message, as a multiple of the size of a value."""
 
 
 def possible(splits: Sequence[LayerSplit]) -> bool:
-    """Return whether each FUSED_OUT is followed by a FUSED_IN, and no other layer is FUSED_IN."""
     followed = (*splits[1:], None)
     return splits[:1] != (LayerSplit.FUSED_IN,) and all(
         (a is LayerSplit.FUSED_OUT) == (b is LayerSplit.FUSED_IN) for a, b in zip(splits, followed, strict=True)
@@ -45,7 +42,7 @@ def possible(splits: Sequence[LayerSplit]) -> bool:
 
 
 def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: int) -> Fraction:
-    """Return the bytes that all devices send together (Eq. 5.8, 5.9, 5.11 and 5.16)."""
+    """Return the bytes that all devices send together (equations 5.8, 5.9, 5.11 and 5.16 of the thesis)."""
     others, total = devices - 1, Fraction(0)
     for i, (a, split) in enumerate(zip(layers, splits, strict=True)):
         spread = i > 0 and _stays(splits, i - 1)
@@ -61,12 +58,12 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return whether every device receives the whole output of layer `i` (r of Eq. 5.20)."""
+    """Return whether every device receives the whole output of layer `i` (r in equation 5.20 of the thesis)."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 
 
 def plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all possible plans, beginning with the plan that sends the fewest bytes (Eq. 5.17 to 5.23)."""
+    """Return all possible plans, beginning with the plan that sends the fewest bytes (equations 5.17 to 5.23)."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])

@@ -1,11 +1,10 @@
-"""Make fused tiling's Table 4.1 for similar networks, with builtin operators and with our custom operator.
+"""Make Table 4.1 of Stahl's thesis on fused tiling for similar networks.
 
-The thesis uses float32 networks in code that TVM generates. Two of the networks are not public. In this script, all
-networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and a
-published or similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference kernels.
-FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). The tilings may add PAD, SLICE and
-CONCATENATION to the model, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official
-wheel.
+The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. The keyword
+network is MLPerf Tiny's. All other networks have random weights, and published or similar layer shapes. Figures are
+bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes, and
+FDT divides channels into groups (fan-out). Tilings may add PAD, SLICE and CONCATENATION, and may execute 1.5 times as
+many multiply-accumulates. All output bytes of each model are compared in TFLM's official wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""Maximum compute factor F with which FFMT is tried."""
+"""FFMT may execute this many times the multiply-accumulates of the original model."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -34,19 +33,18 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
-"""Options of the conversions, by column of the table. Conversions with our custom operator compute nothing twice."""
 
 PUBLISHED: Mapping[str, tuple[float, float]] = {
     "AWW": (0.0, 18.1), "TXT": (0.0, 76.2), "MW": (61.3, 35.5), "POS": (45.3, 4.4), "SSD": (39.4, 14.6),
     "CIF": (61.8, 5.7), "RAD": (22.0, 19.6),
 }  # fmt: skip
-"""Percentages of memory that FFMT and FDT save in the thesis, by model (Table 4.1)."""
+"""Percentages of memory that FFMT and FDT save in Table 4.1 of the thesis."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks that the thesis did not publish. The script uses similar networks."""
+"""Networks that the thesis did not publish, in place of which this script has similar networks."""
 
 
 def magic_wand() -> bytes:
-    """Return TensorFlow's network for gestures: two convolutions over 128 values of three axes."""
+    """Return TensorFlow's gesture network: two convolutions over 128 samples of an accelerometer's three axes."""
     net = Builder()
     x = net.same(net.input((1, 128, 3, 1)), 8, (4, 3))
     x = net.same(net.pool(x, 3, 3, average=False, same=False), 16, (4, 1))
@@ -107,10 +105,7 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 
 
 def arenas(name: str, data: bytes) -> list[int]:
-    """Return the arena bytes of the original model and of each conversion in WAYS.
-
-    Raises RuntimeError if any output byte differs under TFLM.
-    """
+    """Raises RuntimeError if an output byte differs under TFLM."""
     case = _case(data)
     expected, totals = _outputs(data, case), list[int]()
     for settings in WAYS.values():
@@ -136,7 +131,6 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
 
 
 def row(name: str, data: bytes) -> list[str]:
-    """Return a row of Table 4.1: the bytes of each arena, and the percentage that is saved compared with TFLM."""
     today, *totals = arenas(name, data)
     ways = (f"{total:,}, {100 * (1 - total / today):.1f} %" for total in totals)
     return [titled(name), *(f"{saved:.1f} %" for saved in PUBLISHED[name]), f"{today:,}", *ways]

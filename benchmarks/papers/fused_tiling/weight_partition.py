@@ -1,11 +1,7 @@
-"""Execute the best weight partition of the fused tiling thesis for dense layers 4-8-16-4-4 on two devices (Figure 5.6).
-
-The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
-with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
-The planned figures follow Eq. 5.17 of the thesis. The executed figures are measured: two processes run the partition
-and count the bytes that they exchange. The values of the third layer's weights determine how many bytes a partial sum
-needs. With sums of 4 bytes, the partition would send as many bytes as fan-out alone. A sum of 8 int8 products needs at
-most 3 bytes.
+"""Execute the partition of Figure 5.6 of Stahl's thesis, which divides the weights of four dense layers between two
+devices. In the fused second and third layer, devices exchange partial sums instead of outputs. Figures are bytes that
+both devices send, without message headers: planned by equation 5.17 of the thesis, and counted while two processes run
+the partition. The weights of the third layer determine how many bytes a partial sum takes.
 """
 
 import tempfile
@@ -31,19 +27,15 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""How Figure 5.6 divides each of its four layers."""
 SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Weight values of the third layer with which a partial sum takes one, two or three bytes. With 0, each unit has a
-single weight of 1 on each device, and all other weights of the unit are 0.
-"""
+"""Weights of the third layer with which a partial sum takes one, two or three bytes."""
 
 
 def network(nbytes: int) -> bytes:
-    """Return the network of the thesis, with `nbytes` bytes for each partial sum in the third layer."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):
@@ -63,8 +55,6 @@ def layers(nbytes: int) -> list[SplitLayer]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes that both devices send, and whether both processes give the original's output bytes."""
-
     planned: int
     executed: int
     bit_exact: bool
@@ -87,5 +77,4 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
 
 
 def rows() -> list[Row]:
-    """Run fan-out alone, and the partition of Figure 5.6 with partial sums of three, two and one bytes."""
     return [executed(FAN_OUT, 3), *(executed(BEST, nbytes) for nbytes in sorted(LARGEST, reverse=True))]

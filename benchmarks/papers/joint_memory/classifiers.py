@@ -1,7 +1,7 @@
-"""Build classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
+"""Build the image classifiers of Table 6.6 of Minakova's thesis as int8 models with random weights.
 
-The layers are those of the published networks. Activations and batch normalisation are part of the convolutions. Each
-network is a list of stages, so that it can be cut into partitions.
+The layers are those of the published networks. A network is a list of functions that add layers, so that it can be cut
+into partitions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +11,6 @@ from papers.msf_cnn.keras_nets import LAST, STAGES, rounded
 
 SIDE, CLASSES = 224, 1000
 Stage = Callable[[Builder, int], int]
-"""Function that adds layers after a tensor and returns the output of the last layer."""
 
 
 def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
@@ -31,7 +30,7 @@ def separable(channels: int, stride: int) -> Stage:
 
 
 def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
-    """Add an inverted bottleneck. The bottleneck has a residual if the shapes allow one."""
+    """Add an inverted bottleneck, with a residual if the shapes allow one."""
 
     def stage(net: Builder, x: int) -> int:
         deep = net.shape(x)[3]
@@ -46,8 +45,6 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
 
 
 def bottleneck(channels: int, stride: int) -> Stage:
-    """Add a block of ResNet version 1, whose first 1 x 1 convolution has the block's stride."""
-
     def stage(net: Builder, x: int) -> int:
         y = net.same(net.same(net.same(x, channels, 1, stride), channels, 3), 4 * channels)
         return net.add(y, x if net.shape(x) == net.shape(y) else net.same(x, 4 * channels, 1, stride))
@@ -60,8 +57,6 @@ def dense_layer(growth: int = 32) -> Stage:
 
 
 def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
-    """Add branches of convolutions (channels, kernel, stride), and a branch with a pool to `pooled` channels."""
-
     def stage(net: Builder, x: int) -> int:
         made = []
         for branch in branches:
@@ -157,14 +152,11 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 
 
 class SameZeroPoint(Builder):
-    """A builder that gives all activations the same zero point, as CONCATENATION requires."""
-
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
         return super()._activation(shape, scale, zero_point or 0)
 
 
 def partitions(name: str, count: int = 1) -> list[bytes]:
-    """Cut a network into parts with about the same number of stages, and return the parts' models."""
     stages = list(NETWORKS[name]())
     ends = [len(stages) * (i + 1) // count for i in range(count)]
     shape: Sequence[int] = (1, SIDE, SIDE, 3)

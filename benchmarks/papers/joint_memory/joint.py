@@ -1,14 +1,12 @@
-"""Compute the joint memory of several CNNs (Minakova, chapter 6): every figure of the chapter's example, and offsets
-for tensors with the same lifetimes.
+"""Compute the memory that several CNNs share, as in the example of chapter 6 of Minakova's thesis, and offsets of their
+tensors.
 
-Sizes are in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table 6.1 imply
-that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads the sum row
-by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
-solver of tflm-memopt.
+Sizes of the example are in tokens, as in the thesis. Figure 6.1 is not available. The sizes in Table 6.1 imply that a
+feature map of CNN 1 has 32 rows of 256 tokens. Convolutions are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding
+in CNN 2. Offsets come from the layout solver of tflm-memopt.
 
-The applications of Table 6.6 are int8 models with random weights. Each application is planned from an app.toml. As in
-the thesis, the megabytes are those of float32 weights and activations. Since a microcontroller has weights in flash,
-the output also states the bytes of int8 activations alone.
+The applications of Table 6.6 are planned as int8 models with random weights, each from an app.toml. As in the thesis,
+the megabytes are those of float32 weights and activations.
 """
 
 import tempfile
@@ -27,8 +25,6 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that the layer `producer` passes to the layer `consumer`."""
-
     tokens: int
     producer: str
     consumer: str
@@ -37,35 +33,28 @@ class Edge:
 
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
-"""For each partition: its layers in the order in which they run."""
 Chromosome = Sequence[int]
-"""For each layer: 1 if the layer processes one row at a time, and 0 if it processes the whole tensor."""
+"""A layer with 1 processes one row at a time, and a layer with 0 processes its whole input."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
-"""Layers of both networks. Layers l1 to l5 form CNN 1, and layers m1 to m4 form CNN 2."""
+"""Layers l1 to l5 are those of CNN 1, and layers m1 to m4 are those of CNN 2."""
 EDGES: Edges = {
     "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
     "e23_2(1)": Edge(6272, "m2", "m3", 2), "e23_2(2)": Edge(6272, "m2", "m3", 2), "e34_2": Edge(10, "m3", "m4", 3),
 }  # fmt: skip
-"""Tensors between the layers of Table 6.1, in the order of the chapter's text. Two entries stand for the tensor that
-layer m2 sends to layer m3 in another partition.
-"""
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
-"""Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
 """A feature map has 32 rows of 256 tokens. A row of the input has 96 tokens."""
 FLOAT, SECONDS = 4, 5.0
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""The solution that the genetic algorithm finds in the chapter's example."""
+"""The solution that the genetic algorithm of the thesis finds for its example."""
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
-    """Return the first and the last step in which an edge's tensor needs memory.
-
-    A tensor is live until the last step of its consumer. If the consumer is in another partition, the tensor is live
-    until the end.
+    """Return the first and the last step in which a tensor needs memory. If its reader is in another partition, the
+    tensor needs memory until the end.
     """
     steps = schedules[edge.partition]
     inside = edge.consumer in steps
@@ -73,7 +62,6 @@ def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
 
 
 def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
-    """Return whether the tensors of two edges may hold data at the same time."""
     if a.partition != b.partition:
         return any({a.partition, b.partition} <= together for together in PARALLEL)
     (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
@@ -81,7 +69,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return the edges and the tokens of each buffer. Algorithm 8 puts each edge into the buffer that grows least."""
+    """Algorithm 8 of the thesis puts each tensor into the buffer that grows least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -100,7 +88,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Return the most tokens that are live at any time. No layout can need fewer tokens."""
+    """Return the tokens that are live at the worst moment, which is a lower bound of the memory."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -117,7 +105,6 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return how many tokens a single memory needs if the layout solver assigns an offset to each edge."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {
@@ -128,7 +115,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Return the order of the layers in each partition. Neighbouring layers that process single rows take turns."""
+    """Neighbouring layers that process single rows take turns."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -146,10 +133,7 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Return the edges with smaller buffers between layers that process one row at a time. A smaller buffer holds only
-    the rows under a window of the second layer. The buffer from layer l2 to l4 holds one more row, since layer l3 reads
-    ahead.
-    """
+    """Between two layers that process single rows, a buffer holds only the rows under a window of the second layer."""
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
         "e12_1": 3 * INPUT_ROW, "e23_1": 3 * ROW, "e34_1": ROW, "e45_1": ROW, "e12_2": 5 * INPUT_ROW,
@@ -174,12 +158,9 @@ def example() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """CNNs that run one after the other, or one CNN in two partitions that run at the same time."""
-
     networks: tuple[str, ...]
     partitions: int
     paper: float
-    """Megabytes of the least memory that the thesis states, including weights."""
 
 
 APPLICATIONS: Mapping[int, Application] = {
@@ -193,7 +174,6 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write the models and the app.toml of an application of Table 6.6, whose networks run one after the other."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()
@@ -208,10 +188,6 @@ def app_toml(folder: Path, number: int) -> Path:
 
 
 def application(number: int) -> tuple[int, float]:
-    """Plan an application of Table 6.6 from its app.toml, as int8 models.
-
-    Return the arena's bytes for activations, and the megabytes of float32 weights and activations as in Table 6.6.
-    """
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)
         graphs = [read(file.read_bytes()).graph for file in sorted(path.parent.glob("*.tflite"))]

@@ -1,9 +1,8 @@
 """Rewrite msf-CNN's networks as int8 models within limits of computation, and compare the output bytes under TFLM.
 
-The column "counted" follows msf-CNN's convention. The column has the bytes from the lowest to the highest address of
-all buffers except the network's input and final output. The column "searched" has the bytes that a search over the
-layers' shapes predicts for the same limit (nets.py). The other columns with bytes are TFLM's arena on a microcontroller
-with 32-bit pointers.
+As in msf-CNN, the column "counted" has the bytes from the lowest to the highest address of all buffers except the
+network's input and output. The column "searched" has the bytes that a search over the layers' shapes predicts for the
+same limit (nets.py). All other columns with bytes are TFLM's arena on a microcontroller with 32-bit pointers.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from tflm_memopt.plan.plan import Plan, Role
 
 BUDGETS = (1.0, 1.1, 4.0)
 RUNS = 3
-"""Number of random inputs, in addition to three extreme inputs."""
 
 COLUMNS = (
     "net", "F ≤", "F", "searched", "**counted**", "head", "tail", "total", "TFLM today", "same bytes",
@@ -28,7 +26,7 @@ COLUMNS = (
 
 
 def rows(name: str, layers: Layers) -> Iterator[list[str]]:
-    """Yield the cells of a network for each limit of F. Raises RuntimeError if output bytes differ under TFLM."""
+    """Raises RuntimeError if an output byte differs under TFLM."""
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
     points = tiled_front(net, settings(name))
@@ -48,7 +46,6 @@ def rows(name: str, layers: Layers) -> Iterator[list[str]]:
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Return the bytes from the lowest to the highest address of all buffers except the tensors in `free`."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

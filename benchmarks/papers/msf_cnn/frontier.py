@@ -1,13 +1,12 @@
-"""Compare msf-CNN's formulas and its Table 1 with the frontier of tflm-memopt in the same convention.
+"""Compare msf-CNN's formulas and its Table 1 with the frontier of tflm-memopt, counted as in msf-CNN.
 
     python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
-DIR is the folder of layer lists. The formulas are Equations 5 to 15 and section 6.3 of msf-CNN (Huang and Baccelli). A
-fusion group needs input + output + sum(t * k * c_in) bytes of RAM. In the sum, t is the number of rows of a layer's
-tile that an output element of the group needs. The network's input and final output are not counted. 1 kB is 1000 B.
-The paper's F is too low, because Equation 12 omits the padding at a layer's end in the number of tiles. The factor F of
-tflm-memopt is exact. With the paper's formulas, the script gets the bytes of the paper's table within 1.4 %, and
-exactly the printed F.
+DIR is the folder with the layer lists of the networks. The formulas are Equations 5 to 15 and section 6.3 of msf-CNN
+(Huang and Baccelli). A fusion group needs input + output + sum(t k c_in) bytes of RAM, with t rows of a tile, kernel
+height k and c_in channels. The network's input and output are not counted. 1 kB is 1000 B. The paper's F is too low,
+because Equation 12 counts tiles without the padding at a layer's end. By the paper's formulas, the script computes the
+bytes of Table 1 within 1.4 %, and F exactly.
 """
 
 import sys
@@ -44,9 +43,9 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
         "256 kB": (247.808, 1),
     },
 }  # fmt: skip
-"""The cells of Table 1, as kB and F. None stands for "no solution".
+"""Cells of Table 1 of msf-CNN, as kB and F, where None stands for "no solution".
 
-PUBLISHED corrects two swapped "Heuristic" cells of the paper. The cells of the method "SAA" are omitted.
+Two "Heuristic" cells that the paper swaps are in the right order.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {
@@ -54,10 +53,9 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
     "mn2-vww5": {1.1: 45.283, float("inf"): 15.368},
     "mn2-320k": {1.1: 217.891, float("inf"): 51.164},
 }
-"""Peaks of RAM in kB that the authors of msf-CNN measured on boards, by the limit of F.
+"""For each limit of F, the peak of RAM in kB that msf-CNN's authors measured on boards.
 
-The peaks are `peak_mem_usage` in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c). Table 2 of
-the paper has the peaks without a limit of F.
+The peaks are `peak_mem_usage` in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c).
 """
 
 
@@ -75,7 +73,7 @@ def single(layers: Sequence[Layer], i: int) -> Cost:
 
 
 def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
-    """Return the cost of fusing layers [first, last), or None if an output element needs more rows than exist."""
+    """Return the cost of a fusion group, or None if an output element needs more rows than the input has."""
     rows, tile_stride, buffers, macs = 1, 1, 0, 0
     for layer in reversed(layers[first:last]):
         k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
@@ -92,14 +90,14 @@ def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """Return the bytes of a group's input plus output (I + O of Equation 5)."""
+    """Return I + O of Equation 5: the bytes of a group's input and output."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Return the Pareto front of bytes and F in msf-CNN's search space, with the solutions of problems P1 and P2."""
+    """Return the Pareto front of bytes and F in msf-CNN's search space."""
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
         edges = [(first, group(layers, first, last)) for first in range(last - 1)]
@@ -120,7 +118,6 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """Return the cells of Table 1 as bytes and F. A cell is None if no solution keeps the limit."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]
@@ -138,25 +135,21 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
 
 
 def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
-    """Return the frontier of tflm-memopt for a network as pairs of bytes and F, fewest bytes first."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
-    """Return the kilobytes of the first point within a limit of F, as text."""
     return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
 
 
 def published(name: str) -> list[tuple[int, float]]:
-    """Return msf-CNN's published points of a network as pairs of bytes and F, fewest bytes first."""
     rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 
 
 def table(nets: Path) -> str:
-    """Return kilobytes for a few limits of F, for tflm-memopt and for msf-CNN's published points (if any)."""
     rows = []
     for name, layers in read(nets).items():
         for who, found in (("msf-CNN", published(name)), ("here", ours(name, layers))):

@@ -1,4 +1,4 @@
-"""Make layer lists of Keras' MobileNetV2 in the form that benchmarks/papers/msf_cnn/nets.py reads."""
+"""Make layer lists of Keras' MobileNetV2 for benchmarks/papers/msf_cnn/nets.py."""
 
 from typing import Any
 

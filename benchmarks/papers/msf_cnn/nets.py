@@ -1,9 +1,9 @@
-"""Read the layer lists of msf-CNN's networks, which have the geometry but no weights, and plan these networks.
+"""Read the layer lists of msf-CNN's networks, which have shapes but no weights, and plan the networks.
 
-As in msf-CNN, the network's input is not counted, and neither is the final output of a pure chain (`*_chain.json`). The
-compute factor F is exact. A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo"
-and "cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an "add" is the index of the
-layer whose input is the second operand.
+As in msf-CNN, bytes of the network's input are not counted, nor bytes of the output of a chain (`*_chain.json`). A
+layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel "k",
+stride "s" and padding "p" are [rows, columns]. The key "skip" of an "add" is the index of the layer whose input is the
+second operand.
 """
 
 import json
@@ -32,13 +32,12 @@ Layers = Sequence[Mapping[str, Any]]
 
 
 def read(folder: Path) -> dict[str, Layers]:
-    """Return layer lists by name: those of msf-CNN's networks in `folder`, and that of Keras' MobileNetV2-0.35."""
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     return {**found, "keras-mbv2-w035": mobilenet_v2(144, 0.35)}
 
 
 def chain(layers: Layers) -> Chain:
-    """Return the layers of a list as operators that run row by row. Tensor number i is the input of layer i."""
+    """Tensor number i is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
 
@@ -68,7 +67,6 @@ def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
 
 
 def settings(name: str) -> Settings:
-    """Return search settings that count bytes as msf-CNN counts them."""
     return Settings(input=Input.FREE, count_output="chain" not in name, counter_bytes=0)
 
 
@@ -77,10 +75,7 @@ def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | Non
 
 
 def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
-    """Return the Pareto front of a chain whose groups are all tiled. Bytes are counted as in section 6 of msf-CNN.
-
-    Groups that compute nothing twice are searched first, because they bound the bytes of all other groups.
-    """
+    """Return the Pareto front of a chain whose groups are all tiled, with bytes counted as in section 6 of msf-CNN."""
     cheap = chain_front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
     if not settings.recompute or not cheap:
         return cheap

@@ -1,9 +1,6 @@
-"""Trace the memory segments that a kernel reads, writes and frees. Compute the least distance between the start of the
-output and the start of the input.
+"""Compute from a kernel's accesses by how little the start of its output must precede the start of its input.
 
-The distance solves problem (1) of vMCU (Zheng et al.). With the least distance from the output's start to the input's
-start (b_In - b_Out), no write hits a segment that is still to be read. The loads and stores in the kernel's description
-are traced, so no operator needs its own formula.
+This least distance, at which no write hits a byte that is still to be read, solves problem (1) of vMCU (Zheng et al.).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +19,7 @@ class SegmentAccess:
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """Yield all accesses of a kernel to RAM in order. A segment has one byte."""
+    """A segment of vMCU has one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
@@ -38,10 +35,10 @@ def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
 
 
 def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
-    """Return vMCU's b_In - b_Out: the least number of segments from the start of `to` to the start of `source`."""
+    """Return the least number of bytes from the start of `to` to the start of `source` (b_In - b_Out in vMCU)."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # `lowest[i]` is the minimum of `unread[i:]`.
+    lowest: list[int] = []
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()
@@ -55,11 +52,9 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
 
 
 def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
-    """Return the number of segments of each tensor in RAM."""
     ram = (t for t in kernel.tensors if t.memory is Memory.RAM)
     return {t.name: t.elements.at(values) * t.type.nbytes for t in ram}
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return how many segments input and output take together if the output starts first."""
     return max(counts[source] + distance(trace, source, to), counts[to])

@@ -1,5 +1,5 @@
-"""Describe the fully connected layer in vMCU's Figure 4. TFLM's kernels are reference_integer_ops::FullyConnected and
-FullyConnectedPerChannel.
+"""Describe the fully connected layer in vMCU's Figure 4. TFLM computes the layer in
+reference_integer_ops::FullyConnected and FullyConnectedPerChannel.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel

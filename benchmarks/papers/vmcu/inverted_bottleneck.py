@@ -1,4 +1,4 @@
-"""Describe vMCU's inverted bottleneck (Figure 6), and run the generated C in the bytes of the paper's formula."""
+"""Describe vMCU's inverted bottleneck (Figure 6), and run its C code in as many bytes as the paper's formula gives."""
 
 import ctypes
 import os
@@ -21,11 +21,8 @@ Int8s = NDArray[np.int8]
 
 
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
-    """Describe the inverted bottleneck of Figure 6: expansion, 3x3 window, projection and, in a residual block, an
-    addition.
-
-    The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
-    exist. The sums are clamped instead of requantised, which changes no address.
+    """The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of inner tensors
+    exist. Sums are clamped instead of requantised, which changes no address.
     """
 
     def describe(b: Builder) -> None:
@@ -45,7 +42,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
                     b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
                 b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
             sizes = b.sizes, b.numbers
-            b.sizes, b.numbers = [], []  # The next loop also visits all elements of the window.
+            b.sizes, b.numbers = [], []
             with b.loop("j", c_mid) as j:
                 total = b.broadcast(Type.INT32, Index.of(0))
                 with taps(b, height, width, (p, q)) as (r, s, _, _):
@@ -71,11 +68,9 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Run the generated C of a module in the bytes that vMCU's formula gives. Return whether the output equals that of
-    layers on whole tensors.
+    """Return whether the output equals that of layers on whole tensors.
 
-    The output begins at the start of the memory and grows into the input. The three workspaces of the kernel are behind
-    the input.
+    The output grows from the start of the memory into the input, which the kernel's three workspaces follow.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2
@@ -100,7 +95,6 @@ def equals_whole_tensors(m: Module) -> bool:
 
 
 def _run(program: KernelProgram, arrays: Mapping[str, Int8s], numbers: Mapping[str, int]) -> None:
-    """Compile the C of a kernel, and call it once."""
     pointers = [(t.name, ctypes.c_void_p) for t in program.tensors]
     values = [(name, ctypes.c_int32) for name in (*program.extents, *program.parameters)]
     operands = type("Operands", (ctypes.Structure,), {"_fields_": [*pointers, *values]})
@@ -113,7 +107,6 @@ def _run(program: KernelProgram, arrays: Mapping[str, Int8s], numbers: Mapping[s
 
 
 def _layers(m: Module, a: Int8s, expand: Int8s, filters: Int8s, project: Int8s) -> Int8s:
-    """Return the module's output, computed layer by layer on whole tensors."""
     pad, stride = (m.kernel - 1) // 2, m.strides[1]
     expanded = np.pad(_clipped(a @ expand.T.astype(np.int32)), ((pad, pad), (pad, pad), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(expanded, (m.kernel, m.kernel), (0, 1))[::stride, ::stride]

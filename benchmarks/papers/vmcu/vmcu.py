@@ -1,9 +1,9 @@
-"""Repeat vMCU's evaluation with int8 models that the package rewrites.
+"""Repeat the evaluation of vMCU (Zheng et al.) with int8 models that tflm-memopt rewrites.
 
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
-bottlenecks, the tables have two plans: the smallest without recomputed pixels, and the smallest that may recompute
-pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
+bottlenecks, the tables have two plans: the smallest without recomputed pixels, and the smallest of all. vMCU's kernel
+recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from collections.abc import Callable
@@ -18,18 +18,17 @@ import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
 
 ANY = 4.0
-"""Limit of the compute factor F if pixels may be recomputed."""
+"""Limit of the ratio of multiply-accumulates, rewritten to original, if pixels may be recomputed."""
 ALIGNMENT = 16
-"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas do not align tensors."""
+"""Tensors in TFLM start at multiples of this number of bytes, unlike in the paper's formulas."""
 FIGURE_1C = (2, 3, 2)
-"""The example's dimensions: M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
 """Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2: expansion, depthwise layer, projection, and ADD if input and output have one shape."""
+    """A row of vMCU's Table 2: a bottleneck with expansion, depthwise layer, projection and, if possible, ADD."""
 
     name: str
     size: int
@@ -79,7 +78,7 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Rewrite a model with F of at most `most` for the least RAM. Raises RuntimeError if an output byte is wrong."""
+    """Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -87,12 +86,11 @@ def rewritten(data: bytes, most: float) -> Optimized:
 
 
 def formula(rows: int, k: int, n: int) -> int:
-    """Return the segments of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
+    """Return the bytes of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
     return max(rows * n, rows * k) + min(n, k) - 1
 
 
 def figure_1c() -> dict[str, int]:
-    """Return the segments of the paper's first example, a dense layer from 2 x 3 to 2 x 2 segments."""
     m, k, n = FIGURE_1C
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
@@ -101,40 +99,35 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """The figures of one module, one field for each column of the table."""
-
     name: str
     tinyengine: int
-    """Bytes of TinyEngine, which keeps whole tensors and runs the depthwise layer in place."""
+    """Bytes that TinyEngine needs, which keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
-    """Bytes if input and output overlap pixel by pixel (Equation 2), with 11 segments (section 5.2)."""
+    """Bytes that vMCU needs by Equation 2, with 11 pixels of workspace (section 5.2)."""
     paper: float | None
     """Kilobytes that the text of the paper states."""
     once: int
-    """Bytes of tflm-memopt if no pixel is computed twice."""
+    """Bytes that tflm-memopt needs if no pixel is computed twice."""
     again: int
-    """Bytes of tflm-memopt if pixels may be computed again."""
+    """Bytes that tflm-memopt needs if pixels may be computed again."""
     overhead: float
-    """Compute factor F of the plan that may compute pixels again."""
+    """Multiply-accumulates of the plan that may compute pixels again, as a multiple of the original's."""
 
 
 def tinyengine(m: Module) -> int:
-    """Return the bytes that TinyEngine needs for a module: 247.8 kB for B2, as for the network in section 7.3."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 
 
 def vmcu(m: Module) -> int:
-    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. The kernel's workspace holds k x k + 1
-    pixels of the expanded tensor, and one pixel of the output.
-    """
+    """The workspace of vMCU holds k x k + 1 pixels of the expanded tensor, and one pixel of the output."""
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out
 
 
 def distance(m: Module) -> int:
-    """Return the least distance in bytes from the output's start to the input's start. With a smaller distance, an
-    output pixel would overwrite an input pixel that is still needed.
+    """Return by how many bytes the output must start below the input, so that no output pixel overwrites an input pixel
+    that is still needed.
     """
     first, middle, last = m.strides
     out = -(-m.size // (first * middle * last))
@@ -169,23 +162,24 @@ def bottlenecks() -> list[Bottleneck]:
 
 GROWING = ("size", "channels")
 PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
-"""The smallest and the largest growth in Figures 11 and 12 of the paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Factors by which a module of MCUNet-5fps-VWW may grow in TinyEngine's RAM."""
+    """Factors by which a module of MCUNet-5fps-VWW may grow until it needs as much RAM as the original under
+    TinyEngine.
+    """
 
     name: str
     image: float
-    """Height and width may grow by this factor until plans that compute pixels twice need more RAM than TinyEngine."""
+    """Factor for height and width if the plan may compute pixels twice."""
     channels: float
-    """Channels may grow by this factor until plans that compute pixels twice need more RAM than TinyEngine."""
+    """Factor for the number of channels if the plan may compute pixels twice."""
     image_once: float
-    """Height and width may grow by this factor until plans that compute pixels once need more RAM than TinyEngine."""
+    """Factor for height and width if the plan computes each pixel once."""
     channels_once: float
     image_formula: float
-    """Height and width may grow by this factor until vMCU's formula gives more bytes than TinyEngine needs."""
+    """Factor for height and width by vMCU's formula."""
     channels_formula: float
 
 
@@ -213,7 +207,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on for which fits() is true, if fits() is monotonic."""
+    """Return the largest number from `start` on for which fits() is true, assuming that all smaller numbers fit."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -224,7 +218,6 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""For each ending of a column's title: the ending of the field that has the column's values."""
 
 
 def bottleneck_table() -> str:

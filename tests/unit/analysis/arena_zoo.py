@@ -63,7 +63,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """first: whether the int32 constants precede the image in the operator's inputs."""
+    """If `first` is set, the int32 constants precede the image in the operator's inputs."""
     extra = [ints(c) for c in constants]
     return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 

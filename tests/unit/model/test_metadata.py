@@ -17,7 +17,7 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """fields: for each field number of a FlatBuffers table, an offset or bytes."""
+    """For each field number of a FlatBuffers table, `fields` has an offset or bytes."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot
