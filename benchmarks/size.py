@@ -23,17 +23,18 @@ from tflm_memopt.emit.kernels import Needs, needs
 
 LEVEL = "-Os"
 """Optimization level that Arduino, PlatformIO and ESP-IDF use."""
-PROGRAM = """\
-#include "tmo/library.h"
-extern const tmo_library net_library;
-extern const uint8_t program[];
-extern void *const io[];
-extern uint8_t workspace[];
-int main(void) {
-  const tmo_status status = net_library.check(program, 4096, (const uint32_t *)(const void *)program, 1, 1, 4096);
-  return status == TMO_OK ? net_library.run(program, io, workspace) : status;
-}
-"""
+PROGRAM = (
+    '#include "tmo/library.h"\n'
+    "extern const tmo_library net_library;\n"
+    "extern const uint8_t program[];\n"
+    "extern void *const io[];\n"
+    "extern uint8_t workspace[];\n"
+    "int main(void) {\n"
+    "  const uint32_t *bytes = (const void *)program;\n"
+    "  const tmo_status status = net_library.check(program, 4096, bytes, 1, 1, 4096);\n"
+    "  return status == TMO_OK ? net_library.run(program, io, workspace) : status;\n"
+    "}\n"
+)
 SYMBOLS = ("program", "io", "workspace")
 
 

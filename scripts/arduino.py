@@ -1,10 +1,10 @@
 """Build the Arduino library from arduino/, custom_ops/ and examples/shapes.
 
 The folder FOLDER/tflm-memopt can be copied into a sketchbook's `libraries` folder. The file
-FOLDER/tflm-memopt-VERSION.zip contains this folder for "Add .ZIP Library". Arduino compiles everything below src/ and
-follows no symbolic links, so the build copies the C library there. The build also converts the sketches' models.
+FOLDER/tflm-memopt-VERSION.zip contains this folder for "Add .ZIP Library". The build copies the C library to src/,
+because Arduino follows no symbolic links. The build also converts the sketches' models.
 
-Usage: python scripts/arduino.py [-o FOLDER]     (default: build/arduino)
+Usage: python scripts/arduino.py [-o FOLDER] (default: build/arduino)
 """
 
 import argparse
@@ -32,13 +32,11 @@ SHAPES = ROOT / "examples/shapes"
 OUTPUT = ROOT / "build/arduino"
 NAME = "tflm-memopt"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Date of files in archives, in seconds since 1970. The default date is 1980-01-01, the earliest date of zip files."""
+"""Date of files in archives, in seconds since 1970. By default, it is 1980-01-01, the earliest date of zip files."""
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Options for the conversion of the model that a sketch uses."""
-
     emit: str = "cpp"
     options: Mapping[str, Any] = field(default_factory=dict)
     image: bool = False
@@ -76,10 +74,8 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Write the library's folder and its zip below `output`, and return both paths.
-
-    Files with the right content are not written again, so that later builds need not compile them again. Files that are
-    not part of the library are removed from the folder.
+    """Write the library's folder and its zip below `output`, and return both paths. Unchanged files are not written
+    again, so that later builds need not compile them again.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():
@@ -101,7 +97,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # In a zip file, 3 stands for Unix.
+            entry.create_system = 3  # The number 3 stands for Unix.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

@@ -1,7 +1,7 @@
-"""Build the packages of a release in dist/. Check most packages with the tools of their registries, without a network.
+"""Build the packages of a release in dist/, and check most of them with the tools of their registries.
 
-The same sources always give the same bytes, because files in archives have a fixed date. The date is SOURCE_DATE_EPOCH
-(in seconds since 1970) or, by default, 1980-01-01.
+Equal sources give equal bytes, because files in archives have a fixed date: SOURCE_DATE_EPOCH (in seconds since 1970)
+or 1980-01-01.
 
 Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
 
@@ -37,7 +37,7 @@ Files = Mapping[str, bytes]
 
 
 class Refused(Exception):
-    """A package that its registry would reject, with the reason."""
+    """Raised if a registry would reject a package."""
 
 
 def python_packages(out: Path, scratch: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs, which generate pages from the code and show the version in header and footer."""
+"""Hooks for mkdocs that generate pages from the code, and show the version in header and footer."""
 
 import re
 import runpy
@@ -20,7 +20,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Add the generated pages to the site. A generated page replaces the shorter page with the same name in docs/."""
+    """Add generated pages to the site, where they replace shorter pages of docs/ with the same names."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
     for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
         pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()

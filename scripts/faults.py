@@ -1,8 +1,7 @@
 """Plant faults in a copy of the repository, one at a time, and report which test finds each fault.
 
-A fault in tests/faults has a wrong replacement for a piece of a file, and names the test files that should fail. The
-tests run in this order: the named files, all quick tests, the named slow tests. The exit status is 1 if no test finds a
-fault.
+A fault in tests/faults replaces a piece of a file, and names the test files that should fail. The tests run in this
+order: the named files, all quick tests, the named slow tests. The exit status is 1 if no test finds a fault.
 
 Usage:
     python scripts/faults.py                        all faults
@@ -35,19 +34,19 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""No run contains this test, because it looks for the original text and fails for every planted fault."""
+"""This test would fail for every planted fault, because it looks for the original text."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""A test run that takes more seconds is ended and counts as failed."""
+"""After this many seconds, a test run is ended and counts as failed."""
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Code that Python runs at its start, so that it imports the copied package instead of the installed package."""
+"""Python runs this code at its start, and then imports the copied package instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A piece of text that occurs once in a file, and a faulty replacement."""
+    """A fault replaces a piece of text that occurs once in a file."""
 
     area: str
     name: str
@@ -56,7 +55,6 @@ class Fault:
     new: str
     breaks: str
     tests: tuple[str, ...]
-    """Files or folders below tests/ with the tests that should find the fault."""
 
     @property
     def key(self) -> str:
@@ -65,14 +63,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """This record states whether tests found a planted fault, and which test found the fault first."""
-
     fault: str
     caught: str
-    """Which tests found the fault: "named", "quick" or "slow". The value "survived" means that no test failed."""
+    """Kind of the tests that found the fault ("named", "quick" or "slow"), or "survived" if no test failed."""
     test: str
     seconds: float
-    """Seconds until a test failed."""
 
 
 def registry() -> list[Fault]:
@@ -94,7 +89,7 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """A command failed, and this error's message has the output of the command."""
+    """The message of this error is the output of a command that failed."""
 
 
 class Copy:
@@ -111,7 +106,7 @@ class Copy:
         (self._site / "sitecustomize.py").write_text(WITHOUT_HOOK, encoding="utf-8")
         self.environment = {**os.environ, "PYTHONPATH": f"{self.tree}{os.pathsep}{self._site}"}
         self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        for git in (["init", "-q"], ["add", "-A"]):  # Some tests ask git for the list of files.
+        for git in (["init", "-q"], ["add", "-A"]):  # Some tests list the files of the repository by git.
             self._run("git", "-C", str(self.tree), *git)
         self._run("cmake", "-S", str(self.tree / "custom_ops"), "-B", str(self._build), "-G", "Ninja", "-DTMO_HOST=ON")
         self.build()
@@ -122,7 +117,6 @@ class Copy:
             raise CannotBuild(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def build(self) -> None:
-        """Build the native libraries, and copy them to the folder from which they are loaded."""
         self._run("cmake", "--build", str(self._build))
         for name in ("tmo_host", "tmo_wheel_shim"):
             if (library := self._build / file_name(name)).is_file():
@@ -131,7 +125,7 @@ class Copy:
     def write(self, file: str, text: str) -> None:
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # A .pyc file stores only whole seconds.
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time has only whole seconds
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
@@ -153,7 +147,7 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return f"no end of {' '.join(tests)} in {SECONDS} s"
-        if run.returncode in (0, 5):  # pytest ends with 5 if no test has the marker.
+        if run.returncode in (0, 5):  # The exit code of pytest is 5 if it selected no test.
             return ""
         if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
             return f"{named[1]}{named[2]}"
@@ -163,9 +157,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant a fault, look for a failing test, and remove the fault. `named` tells whether to run only the tests that
-    the fault names.
-    """
+    """If `named` is set, only the tests run that the fault names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders whose code may compare the kind of an operator. Code in all other folders must use traits()."""
+"""In these folders, code may compare the kind of an operator. All other code must use traits()."""
 
 Source = Mapping[Path, ast.Module]
 """Syntax tree of each module of the package, by its path from the repository's root."""
@@ -63,7 +63,7 @@ def class_names(source: Source) -> Iterator[str]:
 
 
 def c_names(_: Source) -> Iterator[str]:
-    """Yield static functions that two C files define. NAME_library.c includes all files of the library."""
+    """Yield static functions that two C files define, because an emitted NAME_library.c includes all C files."""
     owners: dict[str, set[str]] = defaultdict(set)
     for file in sorted((ROOT / "custom_ops/src").glob("*.c")):
         for name in re.findall(r"^(?:\w+ )*static [\w *]*?(\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE):
@@ -78,7 +78,6 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other, even inside functions or only for types."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

@@ -1,5 +1,6 @@
-"""Generates the library's C kernels from descriptions, which library_kernels.py lists. custom_ops/src/tmo_generated.c
-has kernels for RISC-V vectors, and tmo_generated_NAME.c has kernels for any core.
+"""Generates the C library's kernels from their descriptions (library_kernels.py). The file
+custom_ops/src/tmo_generated.c has kernels for RISC-V vectors, and the files tmo_generated_NAME.c have kernels for any
+core.
 
 python scripts/kernels.py
 """
@@ -15,7 +16,6 @@ from tflm_memopt.kernels.write_c import element_function, function, library_func
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
-"""A line of generated C has at most this many columns."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
@@ -35,7 +35,7 @@ ROUNDED = """\
 """
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""The keys are names of generated files, and the values are the first lines of these files."""
+"""For each generated file, the first lines."""
 ARM = """\
 /* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
  * (docs/kernel-language.md). */
@@ -75,7 +75,7 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _either(many: str, few: str) -> str:
-    """Return one function from two versions, with a preprocessor condition around the lines that differ."""
+    """Return one C function from two versions, with a preprocessor condition around the lines that differ."""
     lines, others = many.splitlines(keepends=True), few.splitlines(keepends=True)
     same = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False)))
     after = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines[::-1], others[::-1], strict=False)))
@@ -86,19 +86,17 @@ def _either(many: str, few: str) -> str:
 
 
 def _definitions(kernels: Sequence[LibraryKernel]) -> str:
-    """Return all functions, with an empty line before each function of several lines."""
     parts = [("" if one.at_once else "\n") + _definition(one) for one in kernels]
     return "".join(parts).removeprefix("\n")
 
 
 def _one_line(head: str, statement: str) -> str:
-    """Return a C function with one statement. The function is on one line if the line is short enough."""
     line = f"{head} {statement} }}\n"
     return line if len(line) <= COLUMNS else f"{head}\n  {statement}\n}}\n"
 
 
 def _arm() -> str:
-    """Hosts also run programs for the DSP extension, so they have its kernels in C."""
+    """A host also runs programs for the DSP extension, so it has these kernels in C."""
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

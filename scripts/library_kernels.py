@@ -26,15 +26,15 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Kernels that compute several outputs at once with vectors, for programs of any core."""
+"""Kernels for weights of any core, which compute several outputs at once with vectors."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for programs whose weights are packed for vectors. Each pair has the ending of the kernel's name in C, and
-the kernel. A host compiles the kernels as plain C loops.
+"""Kernels for weights that are packed for vectors, each with the ending of its C name. A host compiles the kernels as
+plain C loops.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
@@ -45,27 +45,24 @@ RANGE_S16 = {"low": "(int16_t)(k->op->range_s16 & 0xFFFF)", "high": "k->op->rang
 
 
 class LibraryKernel(NamedTuple):
-    """A C function of the library that is generated from a description."""
-
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for arguments of the kernel. By default, the C expression of an argument is the argument's name."""
+    """C expressions for the kernel's arguments. An argument without an entry is a C variable of the same name."""
     head: str = HEAD
     many: KernelProgram | None = None
-    """The kernel with a schedule for cores with many registers, or None."""
+    """The same kernel, scheduled for cores with many registers, or None."""
     ends: str = ""
-    """C statement at the end of the function."""
     calls: Mapping[str, str] = {}
-    """Further C functions that call the generated function. Each key is the first line of a C function, and the value
-    has the arguments of its call. The compiler folds constant arguments.
-    """
+    """The first lines of C functions that call the generated function, with the arguments of their calls."""
     at_once: int = 0
-    """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel contains its own loops."""
+    """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
+    own loops.
+    """
 
 
 def _inlined(parameters: str) -> str:
-    """Return the first line of a function whose last parameters are constants in every call."""
+    """The last parameters of the C function are constants in every call, so that a compiler folds them."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 
@@ -75,12 +72,11 @@ def _scales(*names: str) -> Expressions:
 
 
 def _sign(negative: str) -> Expressions:
-    """Return the argument `sign`: -1 for operators of the kind `negative`, and 1 for all other operators."""
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
 def _operands(element: int) -> Expressions:
-    """Return the arguments for two operands, in the operator's order. `element` is the size of an element."""
+    """`element` is the size of an element in bytes."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -173,7 +169,7 @@ RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t
 
 
 def _elements(element: int) -> Expressions:
-    """Return the arguments of a kernel that converts elements. `element` is the size of an output element."""
+    """`element` is the size of an output element in bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
@@ -206,7 +202,6 @@ SIGNED = (
 
 
 def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
-    """Return two C functions that call a kernel: `greatest` with the sign 1, and `smallest` with the sign -1."""
     signs = {greatest: one, smallest: minus_one}
     return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
 
@@ -234,8 +229,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes adjacent, aligned elements. `turns` is the number of elements that are computed at
-    once.
+    """Return a kernel that computes `turns` adjacent, aligned elements at once.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """
@@ -440,7 +434,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""The kernels in each file tmo_generated_NAME.c, by NAME."""
+"""For each file tmo_generated_NAME.c, the kernels in it."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
@@ -452,8 +446,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""C expressions for the arguments of a packed ADD. For each operand, the array `scales` has a left shift, a multiplier,
-a constant and a right shift. For the output, `scales` has a multiplier, a constant and a right shift.
+"""C expressions for the arguments of an ADD with packed scales. For each operand, the array `scales` has a left shift,
+a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a constant and a right shift.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
@@ -466,7 +460,7 @@ ADD_PIXELS = LibraryKernel(
     {},
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
-"""ADD_BY_LANES adds operands on Helium, and ADD_BY_FOURS on the DSP extension. ADD_PIXELS adds pixels on Helium."""
+"""ADD_BY_LANES and ADD_PIXELS are kernels for Helium, and ADD_BY_FOURS is a kernel for the DSP extension."""
 MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job{})"
 DIRECT_HEAD = "void {}(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, {})"
 MVE_CONV = {
@@ -518,4 +512,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Kernels that are C only on hosts, because cores run them as assembly."""
+"""Hosts run these kernels as C, and cores run them as assembly."""

@@ -1,8 +1,8 @@
 """Change random places of the checker, the lowering, the layout and the C validator, and report unnoticed changes.
 
-Each mutant changes one operator, number or keyword in a copy of the repository. The quick tests of the changed area run
-until one fails. A mutant survives if no test fails. A surviving mutant means that a test is missing, or that the mutant
-behaves like the original. The same seed always draws the same mutants.
+A mutant is a copy of the repository in which one operator, number or keyword is changed. The quick tests of the changed
+area run until one fails. If no test fails, a test is missing, or the mutant behaves like the original. A seed always
+draws the same mutants.
 
 Usage: python scripts/mutants.py --sample 300 --seed 1
 """
@@ -49,7 +49,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Areas of the source, each with its files, and its tests in the order in which they run."""
+"""For each area of the source: its files, and its tests in the order in which they run."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",
@@ -62,8 +62,6 @@ TOKEN = re.compile(r"\w+|[-+<>=!]=|->|\+\+|--|//|&&|\|\||<<|>>|\*\*|[-+*/%<>!]")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A source file with one changed token."""
-
     area: str
     file: str
     line: int
@@ -73,7 +71,7 @@ class Mutant:
 
 
 def mutants(area: str, file: str) -> Iterator[Mutant]:
-    """Yield all mutants of a file. Strings and comments stay unchanged."""
+    """Strings and comments stay unchanged."""
     source = (faults.ROOT / file).read_text(encoding="utf-8")
     code = TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     for token in TOKEN.finditer(code):
@@ -89,7 +87,6 @@ def mutants(area: str, file: str) -> Iterator[Mutant]:
 
 
 def outcome(copy: faults.Copy, mutant: Mutant) -> str:
-    """Return the test that fails, "" if no test fails, or "invalid" if the mutant does not compile."""
     before = (copy.tree / mutant.file).read_text(encoding="utf-8")
     try:
         copy.write(mutant.file, mutant.text)

@@ -1,4 +1,4 @@
-"""List the native libraries of this installation. The exit status is 1 if a library is missing."""
+"""List the native libraries of this installation, and exit with status 1 if one is missing."""
 
 import platform
 import sys

@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Constraints that hold for almost every operator, so that the page lists them only once."""
+"""Almost every operator has these constraints, so the page lists them only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 

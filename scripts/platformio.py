@@ -1,9 +1,8 @@
-"""Install PlatformIO in build/platformio if it is missing, and run it without a network.
+"""Install PlatformIO in build/platformio, and run it without a network.
 
-Without this script, PlatformIO would download its build tool (tool-scons) and the platform `native`. The script
-installs the Python package scons of the same version, and the platform in tests/packaging/platformio/native. The
-command `pack` works like `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's
-site.
+Instead of PlatformIO's packages tool-scons and `native`, the script installs the Python package scons and the platform
+in tests/packaging/platformio/native. The command `pack` works like `pio pkg pack`, but finds licences in the Python
+package `packaging` instead of on SPDX's site.
 
 Usage:
     python scripts/platformio.py                               only installs PlatformIO
@@ -28,7 +27,7 @@ NATIVE = ROOT / "tests/packaging/platformio/native"
 
 PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
-"""Version of PlatformIO's package tool-scons that contains SCons 4.11.1."""
+"""The package tool-scons of this version contains SCons 4.11.1."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
 PACK = """
 import sys
@@ -39,11 +38,10 @@ folder, archive, licence = sys.argv[1:]
 ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})
 PackagePacker(folder).pack(archive)
 """
-"""Python script that checks a manifest with PlatformIO's schema and packs the library."""
 
 
 def missing() -> str:
-    """Return the command that installs PlatformIO, or "" if PlatformIO is installed."""
+    """Return the command that installs PlatformIO, or "" if it is installed."""
     return (
         ""
         if (CORE / "platforms/native").is_dir()
@@ -52,7 +50,7 @@ def missing() -> str:
 
 
 def install() -> None:
-    """Install PlatformIO and SCons in a separate folder, since their requirements may conflict with others."""
+    """PlatformIO and SCons have their own folder, because their requirements may conflict with other packages."""
     if missing():
         wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)
@@ -67,7 +65,7 @@ def install() -> None:
 
 
 def _origin(kind: str, name: str, version: str) -> Mapping[str, object]:
-    """Return PlatformIO's record of an installed package. PlatformIO accepts no package without an owner."""
+    """PlatformIO accepts no package without an owner."""
     spec = {"owner": "platformio", "id": None, "name": name, "requirements": None, "uri": None}
     return {"type": kind, "name": name, "version": version, "spec": spec}
 
@@ -89,7 +87,7 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 
 def pack(folder: Path, archive: Path) -> int:
-    """Pack a library and return PlatformIO's exit code. Raises InvalidLicenseExpression for an unknown licence."""
+    """Raises InvalidLicenseExpression for an unknown licence."""
     from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415
 
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])

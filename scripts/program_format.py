@@ -1,6 +1,4 @@
-"""Generates the C header of the program format, the table of operator kinds, and checks of the structs' layout.
-
-For the site, the script also generates the records in docs/program-format.md.
+"""Generates from tflm_memopt/format the C header of programs, the table of operator kinds, and docs/program-format.md.
 
 python scripts/program_format.py
 """
@@ -49,11 +47,10 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Enumerations by the middle part of their C names, for example RESIZE in TMO_RESIZE_..."""
+"""Each key is the middle part of C names, such as RESIZE in TMO_RESIZE_NEAREST."""
 GLUE = "\0"
-"""Character that stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9
-"""A drawing shows WORD bytes of a struct per line, and each byte takes at least BYTE columns."""
+"""A line of a drawing shows WORD bytes of a struct, each at least BYTE columns wide."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -126,8 +123,8 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""Names of C functions for each kind of operator. The first name is the validator's function for the kind. The other
-names are the kernels for a row and for a pixel, if the kind has such kernels.
+"""For each kind of operator, the names of C functions: the validator's, the kernel for a row, and the kernel for a
+pixel.
 """
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
@@ -175,7 +172,7 @@ def comment(text: str) -> str:
 
 
 def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield lines of C with comments. A comment follows its line or, if the line would be too long, precedes it."""
+    """A comment follows its line of C or, if the line would be too long, precedes it."""
     for code, text in lines:
         if not text:
             yield code
@@ -218,10 +215,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Yield the C fields of a record with their comments.
-
-    Fields that share bytes are in a union. Consecutive fields without comments share a line. Each gap for alignment is
-    a field of the struct, since some compilers align nothing.
+    """Fields that share bytes are in a C union. Consecutive fields without comments share a line. Each gap for
+    alignment is a field of the struct, because some compilers align nothing.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -317,7 +312,7 @@ def kinds_def() -> str:
 
 
 def drawing(record: type) -> Iterator[str]:
-    """Draw the struct with four bytes per line. The names of fields that share bytes are side by side."""
+    """The names of fields that share bytes are side by side."""
     layout = layout_of(record)
     names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
     edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})
@@ -333,7 +328,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Split fields where a line of the drawing ends. Only the first part of a split field keeps the name."""
+    """If a line of the drawing ends within a field, only the first part of the field has its name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""
@@ -354,7 +349,6 @@ def codes_table(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def page_parts() -> Mapping[str, str]:
-    """Return the generated parts of docs/program-format.md, by the names of the marks that they replace."""
     records = {
         name: "\n".join([about(record), "", *drawing(record), "", *table(record)]) for name, record in RECORDS.items()
     }

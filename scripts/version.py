@@ -1,4 +1,4 @@
-"""Read or set the project's version in all files that state it. Only CHANGELOG.md has to be edited by hand.
+"""Read the project's version from all files that state it, or set it in all files except CHANGELOG.md.
 
 Usage:
     python scripts/version.py                prints the version; the exit status is 1 if files state different versions
@@ -19,14 +19,12 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""Pattern for the line with the version, by file. The file pyproject.toml reads the version from __init__.py."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 
 
 def stated() -> dict[str, str]:
-    """Return the version in each file, or "" if a file has no version or several versions.
-
-    CHANGELOG.md may have several versions. The first version in CHANGELOG.md counts, because it is the newest.
+    """Return the version in each file, or "" if a file has no version or several versions. In CHANGELOG.md, the first
+    version counts.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

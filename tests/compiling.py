@@ -16,7 +16,7 @@ SETTINGS = {
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
     "CCACHE_DEPEND": "1",  # This setting of ccache requires the compiler option -MD.
-    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # accepts newly written headers
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # ccache accepts headers that were just written
     "CCACHE_MAXSIZE": "1G",
     "SKBUILD_BUILD_DIR": "build/native",
 }

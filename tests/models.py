@@ -1,10 +1,5 @@
 """Builds small .tflite models in memory.
 
-    net = Net(seed=1)
-    x = net.input((1, 8, 8, 3))
-    y = net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2), activation="RELU")
-    data = net.model(net.softmax(net.fully_connected(y, 10)))
-
 A method such as conv2d() adds an operator with random weights and returns the index of the output tensor. By default,
 output scales are chosen so that outputs use the whole range of int8. The methods tensor() and op() can also build
 invalid models.
@@ -225,7 +220,7 @@ class Net:
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
         """`adjoint` transposes the right matrix, and `adj_x` transposes the left matrix."""
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
-        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # A larger scale keeps TFLM from rescaling by 2^31.
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])
         wide = self.dtype(a) == "INT16"
         y = self.tensor((*self.shape(a)[:-2], rows, columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adjoint))

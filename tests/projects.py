@@ -21,57 +21,7 @@ LIBRARY = ROOT / "custom_ops"
 INCLUDE = [f"-I{LIBRARY / name}" for name in ("include", "src", "tflm")]
 PROJECTS = ("arduino", "platformio", "esp-idf")
 
-ESP_HEADERS = {
-    "esp_cpu.h": """\
-#include <stdlib.h>
-inline unsigned esp_cpu_get_cycle_count() {
-  static unsigned n = 0;
-  return n += getenv("CYCLES") ? atoi(getenv("CYCLES")) : 0;
-}
-""",
-    "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
-    "esp_heap_caps.h": """\
-#include <stdlib.h>
-#define MALLOC_CAP_SPIRAM 1
-inline void *heap_caps_aligned_alloc(size_t alignment, size_t bytes, unsigned) {
-  return getenv("NO_PSRAM") ? NULL : aligned_alloc(alignment, bytes);
-}
-""",
-    "freertos/FreeRTOS.h": """\
-#define pdFALSE 0
-#define pdPASS 1
-#define portMAX_DELAY 0
-#define pdMS_TO_TICKS(t) (t)
-""",
-    "freertos/task.h": """\
-#include <semaphore.h>
-#include <stdlib.h>
-
-#include <thread>
-struct Task {
-  explicit Task(int core) : core(core) { sem_init(&given, 0, 0); }
-  int core;
-  sem_t given;
-};
-typedef Task *TaskHandle_t;
-inline thread_local TaskHandle_t current = new Task(0);
-inline TaskHandle_t xTaskGetCurrentTaskHandle() { return current; }
-inline int xPortGetCoreID() { return current->core; }
-inline void xTaskNotifyGive(TaskHandle_t task) { sem_post(&task->given); }
-inline unsigned ulTaskNotifyTake(int, int) { return sem_wait(&current->given) == 0; }
-typedef void (*Run)(void *);
-inline int xTaskCreatePinnedToCore(Run run, const char *, int, void *with, int, TaskHandle_t *task, int core) {
-  TaskHandle_t const made = *task = new Task(core);
-  std::thread([=] { current = made, run(with); }).detach();
-  return pdPASS;
-}
-inline void vTaskDelay(int) {
-  static int left = getenv("LOOPS") ? atoi(getenv("LOOPS")) : 1;
-  if (--left <= 0) exit(0);
-}
-""",
-    "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
-}
+ESP_STUBS = ROOT / "tests/packaging/esp-idf"
 
 needs_host = pytest.mark.skipif(
     bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
@@ -114,9 +64,7 @@ def told(
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
     ]
-    for name, text in ESP_HEADERS.items():
-        (main / name).parent.mkdir(exist_ok=True)
-        (main / name).write_text(text)
+    shutil.copytree(ESP_STUBS, main, dirs_exist_ok=True)
     platform = [f"-I{main}"]
     if project != "esp-idf":
         shutil.copy(CORE / "main.cpp", main / "start.cpp")

@@ -1,6 +1,6 @@
 """Make synthetic sounds, pictures and spectra to train small networks. Equal seeds give equal samples.
 
-Each function returns labels and float32 samples with values of about 1. The first axis is the batch.
+Each function returns labels and float32 samples, whose first axis is the batch.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""The seed determines the sound of each word, so that a word sounds the same in all data sets."""
+"""With this seed, a word has the same sound in all data sets."""
 KEYWORDS, OTHER_WORDS = 10, 30
-"""Each of the KEYWORDS words has its own class. The OTHER_WORDS words share the class "unknown"."""
+"""Each of the first KEYWORDS words has its own class, and all other words share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""Frequencies of a machine without faults, as fractions of the highest frequency of a spectrum."""
+"""A machine without faults makes these frequencies, as fractions of the highest frequency of a spectrum."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
@@ -52,7 +52,7 @@ def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
 
 
 def wake_words(count: int, seed: int, frames: int) -> tuple[Floats, Labels]:
-    """Return windows of sound [N, frames, 1, 40]. The label is 1 if the wake word ends with the window."""
+    """Return spectrograms [N, frames, 1, 40]. The label is 1 if the spectrogram ends with the wake word."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     windows = []
@@ -76,7 +76,6 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(np.hypot(x, y) + 2 * np.arctan2(y, x)),
     lambda x, y: np.sin(0.2 * x) + 0 * y,
 )
-"""Each function returns the value of a texture at each point (x, y)."""
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
@@ -97,7 +96,7 @@ def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
 
 
 def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
-    """Return cluttered pictures [N, side, side, 3]. The label is 1 if a figure with head and legs is in front."""
+    """Return pictures [N, side, side, 3]. The label is 1 for a picture of a figure with head and legs."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     y, x = (np.mgrid[:side, :side] / side).astype(np.float32)
@@ -128,7 +127,9 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectrograms [N, 256] of 8 frames with 32 bins each. The label is 1 for a machine with a fault."""
+    """Return spectrograms [N, 256] of machines, with 8 frames of 32 bins each. The label is 1 for a machine with a
+    fault.
+    """
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

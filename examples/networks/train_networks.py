@@ -1,7 +1,7 @@
-"""Train small networks of the kinds that microcontrollers run, on synthetic data, and write them as .tflite files.
+"""Train small networks on synthetic data, and write them as .tflite files.
 
-The script prints the score of each network on samples that were not used in the training. Seeds are fixed, but another
-version of TensorFlow may train other weights.
+The script prints the score of each network on new samples. Seeds are fixed, but another version of TensorFlow may train
+other weights.
 
 Usage:
     pip install "tflm-memopt[train]"
@@ -23,11 +23,10 @@ from synthetic import Floats, Labels
 HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
-"""The wake word's network sees WINDOW frames, of which STEP frames are new in each step."""
+"""The wake word network reads WINDOW frames, of which STEP frames are new in each inference."""
 TESTS = 1000
-"""Number of samples on which the score of a network is measured."""
 CALIBRATION = 200
-"""Number of training samples that determine the int8 scales."""
+"""Number of samples from which the int8 scales are computed."""
 layers = tf.keras.layers
 
 
@@ -111,7 +110,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The wake word network with 3 new frames per inference. Variables keep rows that later inferences read again."""
+    """A wake word network with 3 new frames per inference. Variables keep rows that later inferences read again."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -141,15 +140,15 @@ class Streaming(tf.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Network:
-    """A network to train: its architecture, its data and the size of its training."""
-
     build: Callable[[int | None], tf.keras.Model]
     data: Callable[[int, int], tuple[Floats, Labels]]
     samples: int
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """If true, the script also writes a model with state, whose name has `stream` instead of `window`."""
+    """If true, the script also writes a model that keeps its state in variables, whose name has `stream` instead of
+    `window`.
+    """
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -203,7 +202,7 @@ def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes
 
 
 def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
-    """Convert the streaming model to int8, state included. The calibration uses consecutive windows."""
+    """The state is int8, too, and its scales are computed from consecutive windows."""
     module = Streaming(model)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder, module.step)
@@ -213,7 +212,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames. If the length is no multiple of 3, silence precedes the window."""
+    """Cut each window into pieces of 3 frames, after silence if its length is no multiple of 3."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]
@@ -221,7 +220,7 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """Return a model's float outputs under LiteRT's reference kernels. The state is not reset between samples."""
+    """The model's state is not reset between samples."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
@@ -241,7 +240,7 @@ def answers(model: bytes, samples: Floats) -> Floats:
 
 
 def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
-    """Return the fraction of right answers or, for an autoencoder, the area under the ROC curve."""
+    """The score is the fraction of right answers or, for an autoencoder, the area under the ROC curve."""
     if outputs.shape == samples.shape:
         errors = np.mean((outputs - samples) ** 2, axis=1)
         return float(np.mean(errors[labels == 1][:, None] > errors[labels == 0]))
@@ -250,11 +249,10 @@ def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
 
 
 def make(name: str, folder: Path) -> None:
-    """Write the files of a network and print its score."""
     network = NETWORKS[name]
     tf.keras.utils.set_random_seed(SEED)
     given, labels = network.data(network.samples, SEED)
-    if network.build is autoencoder:  # An autoencoder learns only normal sounds.
+    if network.build is autoencoder:  # An autoencoder learns only sounds of machines without faults.
         given = given[labels == 0]
     unseen, truth = network.data(TESTS, TEST_SEED)
     model = trained(network, given, labels)

@@ -1,6 +1,6 @@
 """Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
 
-A function describes each outline: it returns the distance of the outline from the centre at each angle.
+Each shape has a function that returns the outline's distance from the centre at an angle.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Return the outline of a star with `corners` tips at radius 1, and notches between them at radius `inner`."""
+    """Return the outline of a star with `corners` tips at radius 1 and notches at radius `inner`."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # The angle is 0 at a tip and `half` at a notch.
-        # The edge of the star runs from the tip (1, 0) to a notch. `reach` is the distance of the edge at `folded`.
+        folded = np.abs((phi + half) % (2 * half) - half)
+        # An edge of the star runs from the tip (1, 0) to a notch.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
 
@@ -74,7 +74,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and their labels. The classes take turns, so that each class is equally frequent."""
+    """Return `count` images and their labels."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])

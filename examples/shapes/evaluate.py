@@ -1,6 +1,6 @@
-"""Measure the accuracy of a model and of its optimized versions on 120 test images under TensorFlow Lite Micro.
+"""Measure the accuracy of models on 120 test images under TensorFlow Lite Micro.
 
-The exit status is 1 if an optimized model gives other output bytes than the first model of the command line.
+The exit status is 1 if any model gives other output bytes than the first model of the command line.
 
 Usage: python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 """
@@ -16,7 +16,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # bytes, enough for the original network
+ARENA = 1_000_000  # number of bytes, which is enough for the original network
 
 
 def load() -> tuple[Images, Labels]:

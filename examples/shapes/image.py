@@ -1,4 +1,4 @@
-"""Write shapes_image.h with a test image as the network's int8 input, and the scores that TFLM gives to this image.
+"""Write shapes_image.h with a test image as int8 input, and with the scores of TFLM for this image.
 
 Usage: python examples/shapes/image.py
 """
@@ -11,11 +11,10 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.verify import sample
 
 IMAGE = 22
-"""Index of the test image, which is a star."""
+"""The test image with this index is a star."""
 
 
 def header() -> str:
-    """Return the content of shapes_image.h."""
     model = (HERE / "shapes_int8.tflite").read_bytes()
     images, labels = load()
     graph = read(model).graph

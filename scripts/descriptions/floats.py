@@ -1,7 +1,5 @@
-"""Kernels that compute one float32 output pixel from the window under it, like the int8 kernels in pixels.py.
-
-Sums begin with 0 and add products in the order of rows, columns and channels. The bias is added last, as in TFLM's
-Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
+"""Describes kernels that compute one float32 output pixel. They add in the same order as TFLM's Conv, DepthwiseConv,
+FullyConnected, AveragePool and MaxPool (kernels/internal/reference): rows, columns, channels, and the bias last.
 """
 
 from collections.abc import Callable
@@ -16,13 +14,13 @@ from tflm_memopt.kernels.language import Array, Index, Reg
 def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
     (first,) = b.parameters("first")
     total = number(b, initial)
-    with b.inside(first, 1):  # The first call has no earlier sum to load.
+    with b.inside(first, 1):
         b.assign("copy", total, b.ram_load(sums, at))
     return total
 
 
 def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
-    """Write the output in the last call for a window, and keep the sum in all earlier calls."""
+    """The last call for a window writes the output, and earlier calls keep the sum."""
     (last,) = b.parameters("last")
     with b.inside(last, 1):
         b.ram_store(sums, total, at)
@@ -32,12 +30,12 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """Describe a convolution. Depthwise layers have a group for each channel, and other layers have one group."""
+    """A depthwise layer has a group for each channel, and any other convolution has one group."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # If bias_step is 0, all biases are equal.
+    (bias_step,) = b.parameters("bias_step")  # With a `bias_step` of 0, all channels have the same bias.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

@@ -1,6 +1,5 @@
-"""Kernels for operators whose weights are packed for vectors. Biases contain the zero points, scales are below 1, and
-channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. The module ops/packings.py states how large sums
-may be.
+"""Describes kernels for weights that are packed for vectors. They compute TFLM's ConvPerChannel and
+DepthwiseConvPerChannel. Zero points are part of the biases, and scales are below 1.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
@@ -56,7 +55,7 @@ def packed_depthwise(b: Builder) -> None:
 
 @kernel("y[p, r, i] = x[r, p, i]")
 def windows(b: Builder) -> None:
-    """Copy the bytes under several windows, one window after the other."""
+    """Describe a copy of the bytes under several windows, one window after the other."""
     pixels, rows, reach, nbytes = b.extents("pixels", "rows", "reach", "nbytes")
     first, apart, step, next_row = b.parameters("first", "apart", "step", "next_row")
     x = b.rows("x", Type.INT8, rows, reach)

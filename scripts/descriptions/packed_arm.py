@@ -1,7 +1,6 @@
-"""Kernels for operators whose weights are packed for Cortex-M's DSP extension and for Helium (lower/pack.py).
-
-A PC runs the C of these kernels, and a core runs assembly instead. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
-FullyConnected. The module ops/packings.py states how large sums may be.
+"""Describes kernels for weights that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). They
+compute TFLM's ConvPerChannel, DepthwiseConvPerChannel and FullyConnected. A PC runs them as C, and a core runs assembly
+instead.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
@@ -11,7 +10,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by a multiplier, a constant that includes the zero point, and a right shift (SMMLAR and ASR)."""
+    """Multiply a sum, add a constant that includes the zero point (SMMLAR), and shift the result to the right (ASR)."""
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -26,14 +25,14 @@ def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
 
 
 def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """Scale a sum by a multiplier and a right shift. A negative shift is to the left."""
+    """A negative shift is to the left."""
     right = b.compute("sub", INT32, Index.of(0), shift)
     return b.clamp(b.scale_right(total, multiplier, zero, right), span)
 
 
 class Pair:
-    """The sums of two channels A and B, whose weights are packed as 256 * B + A. The sum `low` uses only the low byte
-    of each weight (A). The sum `all` uses all bits of each weight.
+    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum with the low bytes (A),
+    and the field `all` is the sum with the whole packed weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -53,7 +52,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Describe a convolution. A tile has the first two int16 values of every pixel, then the next two, and so on."""
+    """In the kernel's input, the first two int16 values of every pixel are followed by the next two, and so on."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -68,7 +67,7 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel in int8. The weights of `ways` channel pairs are interleaved."""
+    """The weights of `ways` pairs of channels are interleaved."""
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)
@@ -81,9 +80,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of four channels are first biases, then weights, and then
-    multipliers, constants and right shifts. Of every three taps, two have interleaved weights, and the weights of the
-    third tap follow.
+    """For four channels, the constants are biases, weights, multipliers, constants and right shifts, in this order. Of
+    every three taps, two have interleaved weights, and the weights of the third tap follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -103,8 +101,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Describe a convolution. The constants of four channels are first weights, then biases, multipliers and shifts.
-    Sixteen weights of one channel are followed by sixteen weights of the next channel. A negative shift is to the left.
+    """For four channels, the constants are weights, biases, multipliers and shifts, in this order. Sixteen weights of
+    one channel are followed by sixteen weights of the next channel.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -121,9 +119,8 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of up to sixteen channels are first biases, then weights,
-    multipliers and shifts. The weights are in the order of the channels. The module lower/pack.py defines the order of
-    the biases, multipliers and shifts.
+    """For up to sixteen channels, the constants are biases, weights, multipliers and shifts, in this order
+    (lower/pack.py).
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")
@@ -147,7 +144,6 @@ def mve_depthwise(b: Builder) -> None:
 
 @kernel("sums[c] += the sum over pixels of x[p, c]")
 def add_pixels(b: Builder) -> None:
-    """Describe how pools and means add pixels to their sums."""
     n, channels = b.extents("n", "channels")
     x, sums = b.ram("x", INT8, n, channels), b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:

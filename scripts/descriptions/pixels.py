@@ -1,7 +1,5 @@
-"""Kernels that compute one output pixel from the window under it.
-
-The addresses of rows or pixels define the window. The window is clipped and contains no padding. TFLM: ConvPerChannel,
-DepthwiseConvPerChannel.
+"""Describes kernels that compute one output pixel from the window under it, like TFLM's ConvPerChannel and
+DepthwiseConvPerChannel. Padding is not part of the window.
 """
 
 from collections.abc import Callable
@@ -58,7 +56,7 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """Describe a convolution. Depthwise layers have a group for each channel, and other layers have one group."""
+    """A depthwise layer has a group for each channel, and any other convolution has one group."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -84,7 +82,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Describe sums of products over runs of bytes, with adjacent weights for each run. The caller scales the sums."""
+    """The kernel leaves the sums in int32, and its caller scales them."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -101,13 +99,13 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """Describe the sums of a depthwise convolution. The caller scales the sums or keeps them for the next call."""
+    """The kernel leaves the sums in int32, and its caller scales them or keeps them for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # `spread` is 0 if all channels read the same input channel.
+    (spread,) = b.parameters("spread")  # With a `spread` of 0, all channels read the same input channel.
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -119,7 +117,7 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """Describe a pool. Each call continues the sums of the previous call."""
+    """Each call of the kernel continues the sums of the previous call."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
@@ -137,7 +135,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
 
 
 def max_pool_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the largest value of a window or, if the parameter `sign` is -1, for the smallest."""
+    """With the parameter `sign`, which is 1 or -1, the kernel finds the largest or the smallest value of a window."""
 
     def describe(b: Builder) -> None:
         (sign,) = b.parameters("sign")
@@ -162,8 +160,6 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the rescaled sum of a window, which is a mean if the scale is suitable."""
-
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
         zero_in, multiplier, shift, zero_out = b.parameters("zero_in", "multiplier", "shift", "zero_out")
@@ -178,11 +174,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the index of the largest x or, if `sign` is -1, of the smallest x. `before` is the number
-    of pixels that earlier calls for the window have read.
-
-    The first pixel counts even if it is NaN, and later NaNs do not count (ArgMinMax,
-    kernels/internal/reference/arg_min_max.h).
+    """With the parameter `sign`, which is 1 or -1, the kernel finds the index of the largest or the smallest x. As in
+    TFLM's arg_min_max.h, a NaN counts only in the first pixel. Earlier calls for the window have read `before` pixels.
     """
     held = kind if kind is Type.FLOAT32 else INT32
 
@@ -199,7 +192,7 @@ def place_pixel(kind: Type) -> KernelProgram:
             with b.inside(first, 1):  # The first call has no earlier results to load.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # `most` starts with the first pixel of a window.
+            with b.inside(before, pointers):
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

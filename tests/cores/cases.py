@@ -23,7 +23,7 @@ TOO_LARGE = -1000
 
 
 class RunAs(IntEnum):
-    """The values equal those of the macros RUN_* in runner.c."""
+    """The values are those of RUN_ALL, RUN_FIRST, RUN_SECOND and RUN_BOTH in runner.c."""
 
     ALL = 0
     FIRST = 1
@@ -51,7 +51,9 @@ class Outcome:
     canaries: bool
     operators: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
-    """For each operator, how often the runner read the clock. Consecutive iterations of an operator share a reading."""
+    """For each operator, how often the runner read the clock. The runner reads the clock once for consecutive
+    iterations of an operator.
+    """
 
     @property
     def right(self) -> bool:
@@ -66,7 +68,7 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # Any table has an entry 0.
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases

@@ -1,6 +1,6 @@
 """Builds bare-metal programs with semihosting, and runs them on machines that QEMU or Spike simulates.
 
-`runner.c` is built once per core and runs the cases that cases.py writes.
+The program runner.c runs programs that cases.py writes to a file.
 """
 
 import functools
@@ -148,7 +148,7 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 def with_listed_parts(core: Core) -> Core:
     """Return a copy of the core whose C library hides all optional parts that a program does not list."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
-    blob = core.rom + 2 * IMAGE_BYTES  # this build of the library is larger
+    blob = core.rom + 2 * IMAGE_BYTES
     return replace(core, flags=(*core.flags, *flags), blob=blob, blob_bytes=core.blob_bytes - IMAGE_BYTES)
 
 

@@ -1,6 +1,6 @@
-/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at the address CORE_BLOB. For
- * each program, the runner prints one line of figures and, if requested, one line for each operator. The runner
- * includes the executor's source file to call its static function step(). */
+/* Runs programs on a bare machine. QEMU loads the programs and their inputs (tests/cores/cases.py) at the address
+ * CORE_BLOB. For each program, the runner prints one line of figures and, if requested, one line for each operator. The
+ * runner includes the executor's source file to call its static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -33,7 +33,7 @@ typedef struct {
 } blob_header;
 
 typedef struct {
-  uint32_t program, program_bytes; /* offsets count from the start of the blob */
+  uint32_t program, program_bytes; /* offset from CORE_BLOB */
   uint32_t arena_bytes, workspace;
   uint32_t n_inputs, n_outputs, io;
   uint32_t by_operator;
@@ -51,7 +51,7 @@ enum {
 typedef struct {
   uint32_t arena;
   uint32_t bytes;
-  uint32_t data;  /* offset of the values in the blob, or 0 if the blob has no values for the buffer */
+  uint32_t data;  /* offset of the buffer's values from CORE_BLOB, or 0 if there are no values */
 } blob_io;
 
 typedef struct {

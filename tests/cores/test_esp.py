@@ -1,7 +1,7 @@
 """Test that the C library's instructions around ESP-NN's kernels are in the ranges of analysis/esp.json.
 
-The code is compiled for RV32, in place of all of Espressif's chips. ESP-NN's functions are empty in this test, so that
-only the instructions around ESP-NN count.
+The test runs on an emulated RV32, although some of Espressif's chips have other cores. ESP-NN's functions are empty in
+this test, so that only the instructions around ESP-NN count.
 """
 
 from dataclasses import replace

@@ -97,13 +97,13 @@ def test_a_build_without_a_kernel_refuses(
             execute(HIFIVE1, name, without, tmp_path, more)
 
 
-MAIN = """\
-#include "net.h"
-int main(void) {{
-  net_input()[0] = 1;
-  return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
-}}
-"""
+MAIN = (
+    '#include "net.h"\n'
+    "int main(void) {{\n"
+    "  net_input()[0] = 1;\n"
+    "  return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;\n"
+    "}}\n"
+)
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

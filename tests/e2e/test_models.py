@@ -29,7 +29,7 @@ class Case:
     """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """With None, the rewritten model computes no value twice."""
+    """If `max_macs` is None, the rewritten model computes no value twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]

@@ -1,4 +1,6 @@
-"""Judge the converter's results for damaged files. A process with limits (server.py) examines each file."""
+"""Judge the converter's results for damaged files. A process with limited time and memory (server.py) examines each
+file.
+"""
 
 import json
 import os

@@ -30,7 +30,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """A number runs this operator once, and a pair (count, operators) repeats the operators."""
+    """An item is the number of an operator that runs once, or a pair (count, operators) of repeated operators."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items

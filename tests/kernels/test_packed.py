@@ -1,4 +1,6 @@
-"""Kernels for packed weights give the same bytes as kernels for any core. On a PC, C code replaces their assembly."""
+"""Kernels for packed weights give the same bytes as kernels for any core. On a PC, C code replaces the assembly of
+kernels for packed weights.
+"""
 
 import dataclasses
 

@@ -57,74 +57,9 @@ def in_slow_memory() -> AppOptimized:
 
 
 APPS = {"several": several, "in_pauses": in_pauses, "in_slow_memory": in_slow_memory}
-MAIN = """\
-#include <stdio.h>
-#include <string.h>
-#include "{app}.h"
-
-/* A turn that is refused is taken later. */
-#define REQUIRE(x) do {{ if (!(x)) {{ fprintf(stderr, "line %d: %s\\n", __LINE__, #x); return -1; }} }} while (0)
-
-{turns}
-
-int main(void) {{
-  static int (*const turns[])(void) = {{{names}}};
-  static uint8_t order[1 << 16], gaps[1 << 20];
-  FILE *file = fopen("order", "rb");
-  size_t left = fread(order, 1, sizeof order, file), refused = 0;
-  fclose(file);
-  file = fopen("gaps", "rb");
-  if (fread(gaps, 1, sizeof gaps, file) != sizeof {c}_arena) return 2;
-  fclose(file);
-{slow}  if ({c}_init() != TMO_OK) return 3;
-  for (size_t i = 0; i < sizeof {c}_arena; ++i) if (gaps[i]) {c}_arena[i] = 0xA5;
-  while (left > 0) {{
-    size_t still = 0;
-    for (size_t i = 0; i < left; ++i) {{
-      const int done = turns[order[i]]();
-      if (done < 0) return 4;
-      if (done == 0) order[still++] = order[i], ++refused;
-    }}
-    if (still == left) return 5;
-    left = still;
-  }}
-{last}
-  for (size_t i = 0; i < sizeof {c}_arena; ++i) if (gaps[i] && {c}_arena[i] != 0xA5) return 6;
-  printf("%zu refused, %d wrong", refused, (int){c}_selftest());
-  return 0;
-}}
-"""
-SLOW = """\
-  static _Alignas(16) uint8_t slow[{bytes}];
-  {c}_set_slow(slow);
-"""
-TURN = """\
-static void keep_{c}(void) {{
-  static FILE *out;
-  if (!out) out = fopen("{c}.out", "wb");
-{outputs}
-}}
-
-static int turn_{c}(void) {{
-  static FILE *in;
-  static int going, any;
-  if (!in) in = fopen("{c}.in", "rb");
-  if (tmo_enter({turn}) != TMO_OK) {{
-    REQUIRE({refused} == (tmo_status)TMO_OUT_OF_TURN);
-    return 0;
-  }}
-  if ({retained} && any && !going) keep_{c}();
-  {fill}
-  const tmo_status status = {run};
-  REQUIRE(status == TMO_OK || status == TMO_WAIT);
-  going = status == TMO_WAIT;
-  any |= status == TMO_OK;
-  if (status == TMO_OK && !{retained}) keep_{c}();
-  REQUIRE(!going || !tmo_has_turn({turn}));
-  tmo_leave({turn});
-  return 1;
-}}
-"""
+MAIN = (Path(__file__).parent / "app_main.c.in").read_text(encoding="utf-8")
+SLOW = "  static _Alignas(16) uint8_t slow[{bytes}];\n  {c}_set_slow(slow);\n"
+TURN = (Path(__file__).parent / "app_turn.c.in").read_text(encoding="utf-8")
 
 
 def turn(m: Module, retained: bool) -> str:

@@ -14,17 +14,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
 
 
-CONSUMER = """\
-cmake_minimum_required(VERSION 3.20)
-project(consumer C CXX)
-add_subdirectory({library} tmo)
-add_executable(program main.c net.c net_library.c)
-target_link_libraries(program PRIVATE tmo)
-get_target_property(adapter tmo_tflm INTERFACE_SOURCES)
-get_target_property(links tmo_tflm INTERFACE_LINK_LIBRARIES)
-get_target_property(options tmo COMPILE_OPTIONS)
-message(STATUS "adapter;${{adapter}};${{links}};${{options}}")
-"""
+CONSUMER = (Path(__file__).parent / "consumer.cmake").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -17,15 +17,7 @@ from tflm_memopt.emit.readme import About
 from tflm_memopt.errors import UsageError
 
 COMPONENT = ROOT / "custom_ops"
-RECORD = """\
-cmake_minimum_required(VERSION 3.20)
-set(ESP_PLATFORM 1)
-function(idf_component_register)
-  cmake_parse_arguments(IDF "" "" "SRCS;INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES" ${ARGN})
-  set(rest "${IDF_REQUIRES}|${IDF_UNPARSED_ARGUMENTS}")
-  message(STATUS "registered;${CMAKE_CURRENT_LIST_DIR}|${IDF_SRCS}|${IDF_INCLUDE_DIRS}|${rest}")
-endfunction()
-"""
+RECORD = (Path(__file__).parent / "esp_idf.cmake").read_text(encoding="utf-8")
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:

@@ -106,26 +106,7 @@ def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
     run(*fits, *made, "-o", "program.elf", cwd=tmp_path)
 
 
-BARE = """
-#include <stdio.h>
-#include "bare.h"
-static int given = 7;
-static struct Made { int value; Made() : value(given + 1) {} } made;
-static int zero[100];
-static void leave() { __asm volatile("movs r0, #24\\n ldr r1, =0x20026\\n bkpt 0xAB"); }
-int main() {
-  const uint32_t start = bare_cycles();
-  for (volatile int i = 0; i < 1000000; i = i + 1) {
-  }
-  const uint32_t took = bare_cycles() - start;
-  const bool wrapped = took > 0x1000000 && took < 0x20000000;
-  char line[80];
-  snprintf(line, sizeof(line), "%d %d %d %s", given, made.value, zero[99], wrapped ? "ticks" : "?");
-  bare_say(line);
-  fprintf(stderr, "from TFLM\\n");
-  leave();
-}
-"""
+BARE = (Path(__file__).parent / "stm32cube.cpp").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -133,7 +114,7 @@ int main() {
     not shutil.which("arm-none-eabi-g++") or not shutil.which("qemu-system-arm"), reason="no arm, or QEMU"
 )
 def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
-    """Initialised data, constructors, floating point, SysTick and printing work."""
+    """The start-up code sets up initialised data, constructors, floating point, SysTick and printing."""
     project = unpacked("disco_f407vg", tmp_path)
     build = Build.of(project)
     (tmp_path / "main.cpp").write_text(BARE)

@@ -10,17 +10,7 @@ from conftest import ROOT
 
 MODULE = ROOT / "custom_ops"
 
-RECORD = """\
-function(zephyr_library_named name)
-  message(STATUS "library;${name}")
-endfunction()
-function(zephyr_library_sources)
-  message(STATUS "sources;${ARGN}")
-endfunction()
-function(zephyr_include_directories)
-  message(STATUS "include;${ARGN}")
-endfunction()
-"""
+RECORD = (Path(__file__).parent / "zephyr.cmake").read_text(encoding="utf-8")
 
 
 def built(folder: Path, *settings: str) -> dict[str, list[str]]:

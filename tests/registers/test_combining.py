@@ -29,12 +29,12 @@ KEPT = {
     "a jump": "dev->R.a = 1; again: dev->R.b = 2; if (x--) goto again;",
     "another label of a switch": "switch (x) { case 0: dev->R.a = 1; case 1: dev->R.b = 2; }",
 }
-CONTEXT = """\
-void outside(void);
-extern volatile int flag;
-static unsigned twice(unsigned v) {{ return 2 * v; }}
-void use(unsigned x) {{ {} x = twice(x); }}
-"""
+CONTEXT = (
+    "void outside(void);\n"
+    "extern volatile int flag;\n"
+    "static unsigned twice(unsigned v) {{ return 2 * v; }}\n"
+    "void use(unsigned x) {{ {} x = twice(x); }}\n"
+)
 
 
 @pytest.mark.parametrize("case", MERGED)

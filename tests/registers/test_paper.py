@@ -10,19 +10,19 @@ from registers.texts import body, chip, function, generated, register
 from tflm_memopt.registers.conflicts import Edges, Regions, conflicts, greedy
 from tflm_memopt.registers.driver import AccessOp, FieldAccess
 
-GPIO = """\
-bfGroup GPIOPad {{ bit dir; bit in; bit out; bit intEn; uint2 intType; uint8 cfg; }};
-bfGroup GPIOType {{ bfGroup GPIOPad pads[32]; uint32 {effects} intStatus; }};
-make_device(GPIOType, gpio, 0x1a101000);
-"""
+GPIO = (
+    "bfGroup GPIOPad {{ bit dir; bit in; bit out; bit intEn; uint2 intType; uint8 cfg; }};\n"
+    "bfGroup GPIOType {{ bfGroup GPIOPad pads[32]; uint32 {effects} intStatus; }};\n"
+    "make_device(GPIOType, gpio, 0x1a101000);\n"
+)
 A, B = (GPIO.format(effects=effects) for effects in ("rse(intStatus)", "rse(intStatus) rse(GPIOPad::intEn)"))
-COMBINE = """\
-void combine_example(bfGroup GPIOPad *pad) {
-  int dir = pad->dir;
-  if (pad->intEn && dir)
-    pad->dir = gpio->intStatus != 0;
-}
-"""
+COMBINE = (
+    "void combine_example(bfGroup GPIOPad *pad) {\n"
+    "  int dir = pad->dir;\n"
+    "  if (pad->intEn && dir)\n"
+    "    pad->dir = gpio->intStatus != 0;\n"
+    "}\n"
+)
 FIGURE_A = {("r dir", "w dir"), ("r intEn", "w dir")}
 FIGURE_B = {*FIGURE_A, ("r dir", "r intStatus"), ("r intEn", "r intStatus")}
 

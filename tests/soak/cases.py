@@ -268,4 +268,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
-"""For each kind: the function, and the maximum number of cases in one call."""
+"""For each kind of random test: its function, and the maximum number of cases in one call."""

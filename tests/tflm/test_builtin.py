@@ -21,23 +21,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import library
 
-PLAIN = """
-import sys
-import numpy as np
-from tflite_micro import runtime
-model, inputs, outputs, count, size = sys.argv[1:]
-given = np.load(inputs)
-interpreter = runtime.Interpreter.from_file(model, arena_size=int(size))
-found = [[] for _ in range(int(count))]
-for n in range(len(given["input0"])):
-    for k in range(len(given.files)):
-        interpreter.set_input(given[f"input{k}"][n], k)
-    interpreter.invoke()
-    for k, values in enumerate(found):
-        values.append(interpreter.get_output(k).copy())
-np.savez(outputs, *(np.stack(values) for values in found))
-assert "tflm_memopt" not in sys.modules
-"""
+PLAIN = Path(__file__).with_name("plain.py")
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
 RUNS = 100
 
@@ -47,7 +31,7 @@ def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
     np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
     files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]
     numbers = [str(len(read(model).graph.outputs)), str(4 * len(model) + (1 << 20))]
-    command = [sys.executable, "-c", PLAIN, *files, *numbers]
+    command = [sys.executable, PLAIN, *files, *numbers]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     with np.load(folder / "out.npz") as found:
         return [found[name] for name in found.files]

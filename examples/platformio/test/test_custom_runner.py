@@ -1,11 +1,11 @@
-"""Run `pio test` without a test framework. A test passes if its program ends with the exit code 0."""
+"""Lets `pio test` run tests without a test framework. A test passes if its program ends with the exit code 0."""
 
 from platformio.test.result import TestCase, TestStatus
 from platformio.test.runners.base import TestRunnerBase
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """Report one passed test case. If the program has failed, PlatformIO has already raised an error."""
+    """If the program has failed, PlatformIO has already raised an error."""
 
     def stage_testing(self) -> None:
         super().stage_testing()

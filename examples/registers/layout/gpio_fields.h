@@ -1,4 +1,4 @@
-/* Fields of the GPIO, whose positions in registers are not chosen yet. Each pin has a group of fields. */
+/* Each pin of the GPIO has a group of fields, whose positions in registers are not chosen yet. */
 #ifndef GPIO_FIELDS_H_
 #define GPIO_FIELDS_H_
 

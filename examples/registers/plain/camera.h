@@ -1,4 +1,4 @@
-/* A parallel camera whose rows a DMA channel stores, for a model with a streamed input. */
+/* A DMA channel stores the rows of a parallel camera, for a model with a streamed input. */
 #ifndef CAMERA_H_
 #define CAMERA_H_
 

@@ -1,4 +1,4 @@
-/* Registers of the camera interface and of one DMA channel, with a function for each field. */
+/* Each field in the registers of the camera interface and of its DMA channel has a function. */
 #ifndef CAMERA_HAL_H_
 #define CAMERA_HAL_H_
 

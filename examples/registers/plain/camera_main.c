@@ -1,5 +1,5 @@
-/* Example of a program with the camera. The program sets up the camera, takes a frame of four rows, and returns the sum of their pixels. The
- * simulated DMA stores rows at addresses of its own memory, which camera_pixels() reads. */
+/* Takes a frame of four rows, and returns the sum of their pixels. The simulated DMA stores rows in its own memory,
+ * which camera_pixels() reads. */
 #include "camera.h"
 
 enum { ROWS = 4, WIDTH = 96, ROWS0 = 0x20000000, ROWS1 = 0x20000100 };

@@ -1,4 +1,4 @@
-/* Thirty-two pins, each with direction, value, pad and interrupts. */
+/* Each of the thirty-two pins has a direction, a value, a pad and interrupts. */
 #ifndef GPIO_H_
 #define GPIO_H_
 

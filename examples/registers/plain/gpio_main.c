@@ -1,4 +1,4 @@
-/* Example of a program with pins. The program sets up four pins, toggles and reads them, and returns the values that it has read. */
+/* Example of a program with pins. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);

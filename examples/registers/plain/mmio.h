@@ -1,6 +1,5 @@
-/* Loads and stores of memory-mapped registers, 32 bits each.
- *
- * If MMIO_SIMULATED is defined, loads and stores call functions of a bus simulator. */
+/* Memory-mapped registers have 32 bits each. If MMIO_SIMULATED is defined, loads and stores call functions of a bus
+ * simulator. */
 #ifndef MMIO_H_
 #define MMIO_H_
 

@@ -1,4 +1,4 @@
-/* A serial peripheral interface as master of its bus. */
+/* Driver for the master of an SPI bus. */
 #ifndef SPI_H_
 #define SPI_H_
 
@@ -16,7 +16,7 @@ typedef enum { SPI_OK = 0, SPI_TIMEOUT = -1 } spi_status;
 
 void spi_configure(const spi_config *config);
 
-/* Sends `count` words and stores the words that come back. */
+/* Sends `count` words and stores the received words. */
 spi_status spi_transfer(const uint16_t *sent, uint16_t *received, size_t count);
 
 #endif /* SPI_H_ */

@@ -1,4 +1,4 @@
-/* Registers of the SPI, with a function for each field. */
+/* Each field in the registers of the SPI has a function. */
 #ifndef SPI_HAL_H_
 #define SPI_HAL_H_
 

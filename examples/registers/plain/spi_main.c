@@ -1,4 +1,4 @@
-/* Example of a program with an SPI bus. The program sets up the bus, then sends and receives a frame of four words. */
+/* Sends and receives four words over an SPI bus. */
 #include "spi.h"
 
 uint32_t spi_main(void);

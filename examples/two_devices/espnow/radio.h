@@ -13,7 +13,7 @@ typedef uint8_t radio_address[6];
 static tmo_datagrams *radio_datagrams;
 static const radio_address *radio_addresses;
 
-/* Callbacks get the address itself in ESP-IDF 4, and a struct with the address in later versions. */
+/* A callback of ESP-NOW gets an address in ESP-IDF 4, and a struct with the address in later versions. */
 static inline const uint8_t *radio_from(const uint8_t *address) { return address; }
 static inline const uint8_t *radio_to(const uint8_t *address) { return address; }
 template <typename Info>
@@ -48,7 +48,7 @@ static inline bool radio_send(void *, uint8_t peer, const uint8_t *frame, uint32
 
 static inline uint32_t radio_milliseconds() { return static_cast<uint32_t>(millis()); }
 
-/* Starts the radio. Returns false if there is no radio, or no space for a peer. */
+/* Starts the radio, and returns false on an error. */
 static inline bool begin_radio(tmo_datagrams *datagrams, const radio_address *addresses, uint8_t device) {
   radio_datagrams = datagrams;
   radio_addresses = addresses;

@@ -7,26 +7,7 @@ import pytest
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.errors import UsageError
 
-GOOD = """\
-concurrent = [["wake", "vad"], ["vad", "vww"]]
-ram = "64kB"
-effort = "low"
-
-[models.wake]
-file = "wake.tflite"
-retain = [0]
-fps = 10
-ms = 50
-
-[models.vad]
-file = "sub/vad.tflite"
-max_macs = 1.2
-
-[models.vww]
-file = "vww.tflite"
-input = "stream"
-retain = true
-"""
+GOOD = Path(__file__).with_name("door.toml")
 
 
 def read(tmp_path: Path, text: str) -> object:
@@ -34,12 +15,11 @@ def read(tmp_path: Path, text: str) -> object:
     return read_app(tmp_path / "app.toml")
 
 
-def test_an_application(tmp_path: Path) -> None:
-    (tmp_path / "door.toml").write_text(GOOD)
-    app = read_app(tmp_path / "door.toml")
+def test_an_application() -> None:
+    app = read_app(GOOD)
     assert (app.name, app.ram, app.options) == ("door", 64_000, {"effort": "low"})
     assert [entry.model for entry in app.models.values()] == [
-        tmp_path / name for name in ("wake.tflite", "sub/vad.tflite", "vww.tflite")
+        GOOD.parent / name for name in ("wake.tflite", "sub/vad.tflite", "vww.tflite")
     ]
     assert [entry.retain for entry in app.models.values()] == [(0,), False, True]
     assert (app.models["wake"].most, app.models["vad"].most) == (50, None)

@@ -34,7 +34,7 @@ from tflm_memopt.rowgraph.inputs import input_mode
 def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
     arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
-    arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
+    arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[call-arg]
     source.arena = arena
     return arena, source
 

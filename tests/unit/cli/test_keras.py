@@ -19,7 +19,7 @@ from tflm_memopt.cli import main as cli
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 
-TRAIN = """
+PROGRAM = """
 import sys
 import numpy as np
 import tensorflow as tf
@@ -61,8 +61,6 @@ np.save("x_fewer.npy", np.zeros((19, 4, 4), np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
-"""
-RUN = """
 import json, os, sys
 from tflm_memopt.cli.main import main
 codes = {}
@@ -128,7 +126,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     (folder / "commands.json").write_text(json.dumps({name: ["optimize", *a] for name, a in COMMANDS.items()}))
     (folder / "broken.keras").write_bytes(b"PK nothing")
     np.save(folder / "none.npy", np.zeros((0, 16, 16, 2)))
-    subprocess.run([sys.executable, "-c", TRAIN + RUN], cwd=folder, capture_output=True, check=True)
+    subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, check=True)
     return Folder(folder, json.loads((folder / "codes.json").read_text()))
 
 

@@ -90,7 +90,6 @@ def test_enough_fast_memory_is_named() -> None:
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
-    """A builtin operator divides the network into two programs."""
     net = Net(3)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
     y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))

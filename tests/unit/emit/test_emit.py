@@ -81,21 +81,22 @@ template <unsigned N> struct MicroMutableOpResolver {{
 }};
 }}
 """
-ADAPTER = """\
-#pragma once
-struct tmo_library;
-namespace tmo {
-template <const tmo_library *> void *RegisterRegion() { return nullptr; }
-}
-"""
-ASK_TWICE = """
-#include "{stem}_ops.h"
-#include "{stem}_ops.h"
-int main() {{
-  alignas(16) static unsigned char arena[{stem}_arena_size];
-  return &{stem}_op_resolver() == &{stem}_op_resolver() && {stem}_op_resolver().full() && arena[0] == 0 ? 0 : 1;
-}}
-"""
+ADAPTER = (
+    "#pragma once\n"
+    "struct tmo_library;\n"
+    "namespace tmo {\n"
+    "template <const tmo_library *> void *RegisterRegion() { return nullptr; }\n"
+    "}\n"
+)
+ASK_TWICE = (
+    "\n"
+    '#include "{stem}_ops.h"\n'
+    '#include "{stem}_ops.h"\n'
+    "int main() {{\n"
+    "  alignas(16) static unsigned char arena[{stem}_arena_size];\n"
+    "  return &{stem}_op_resolver() == &{stem}_op_resolver() && {stem}_op_resolver().full() && arena[0] == 0 ? 0 : 1;\n"
+    "}}\n"
+)
 
 
 @needs_compiler

@@ -40,16 +40,19 @@ def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str,
     text = "\n".join([*quantizer("net", tensor), *dequantizer("net", tensor)])
     values = [-1e9, -4000.0, -8.0, -0.21875, -0.03125, 0.0, 0.03125, 0.09375, 7.9, 8.1, 5000.0, 1e9, float("nan")]
     numbers = ", ".join("0.0f / zero" if np.isnan(v) else f"{v!r}f" for v in values)
-    main = f"""#include <stdint.h>
-#include <stdio.h>
-{text}
-int main(int n, char **args) {{
-  const float zero = (float)(n - 1), values[] = {{{numbers}}};
-  (void)args;
-  for (unsigned i = 0; i < sizeof values / sizeof *values; ++i) printf("%d ", net_quantize(values[i]));
-  printf("%.4f", (double)net_real(1));
-}}
-"""
+    main = "\n".join(
+        [
+            "#include <stdint.h>",
+            "#include <stdio.h>",
+            text,
+            "int main(int n, char **args) {",
+            f"  const float zero = (float)(n - 1), values[] = {{{numbers}}};",
+            "  (void)args;",
+            '  for (unsigned i = 0; i < sizeof values / sizeof *values; ++i) printf("%d ", net_quantize(values[i]));',
+            '  printf("%.4f", (double)net_real(1));',
+            "}",
+        ]
+    )
     source = tmp_path / ("main.c" if compiler == "gcc" else "main.cpp")
     source.write_text(main)
     strict = ["-Wall", "-Wextra", "-Werror"]

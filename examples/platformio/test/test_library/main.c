@@ -1,4 +1,4 @@
-/* Tests the C library on the target machine. The exit code is the number of the failed test, or 0. */
+/* Tests the C library on a board or a PC. The exit code is the number of the failed test, or 0. */
 #include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* `make arduino` writes the included file. */
 #include "tmo/camera.h"
 

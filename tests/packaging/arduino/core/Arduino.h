@@ -26,7 +26,7 @@ extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
 #ifndef SLOWER
-#define SLOWER 1 /* by how much millis() is slower than real time */
+#define SLOWER 1 /* millis() is slower than real time by this factor */
 #endif
 inline unsigned long millis() {
 #ifdef CLOCK_MONOTONIC

@@ -1,0 +1,2 @@
+extern "C" void app_main();
+int main() { app_main(); }

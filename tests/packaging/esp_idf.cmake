@@ -1,0 +1,7 @@
+cmake_minimum_required(VERSION 3.20)
+set(ESP_PLATFORM 1)
+function(idf_component_register)
+  cmake_parse_arguments(IDF "" "" "SRCS;INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES" ${ARGN})
+  set(rest "${IDF_REQUIRES}|${IDF_UNPARSED_ARGUMENTS}")
+  message(STATUS "registered;${CMAKE_CURRENT_LIST_DIR}|${IDF_SRCS}|${IDF_INCLUDE_DIRS}|${rest}")
+endfunction()
