@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions of 3x3 taps with stride 1, with the same bits as its twin in C.
  *
- * It computes four channels of all pixels before the next four. Each block has eight columns of three rows, from which six adjacent outputs are
- * computed. First, the block is transposed. The bytes of each channel go to the channel's record on the stack, as int16. A word has a column's values
- * in the first two rows, or two columns of the third row. Then, in each channel, one load of weights and values serves six outputs.
+ * The function computes four channels of all output pixels, and then the next four channels. A block has eight columns of three input rows, and gives
+ * six adjacent outputs. The function first converts the bytes of a block to int16, and stores them on the stack in a record for each channel. A word
+ * of a record holds the values of one column in the first two rows, or of two columns in the third row. For each channel, six outputs share one load
+ * of the weights and values.
  *
- * A record has the bias, three words of weights of the first two rows, and twelve words of values. Two words with w0 and w1, and with w1 and w2 of
- * the third row follow, and then m2, c and e. */
+ * A record begins with the bias, three words of weights for the first two rows, and twelve words of values. Two words have the weights of the third
+ * row: weights 0 and 1, and weights 1 and 2. The scale's constants m2, c and e are at the end of a record. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* offset in a record of the weights of the first two rows */
+    .equ WEIGHTS, 4   /* A record has the weights of the first two rows at this offset. */
     .equ VALUES, 16
-    .equ THIRD, 64    /* offset in a record of the weights of the third row */
-    .equ SCALES, 72   /* offset of m2, c and e */
+    .equ THIRD, 64    /* A record has the weights of the third row at this offset. */
+    .equ SCALES, 72   /* A record has m2, c and e at this offset. */
     .equ RECORD, 84
     .equ RECORDS, 4 * RECORD
 
     .equ NEXT, RECORDS            /* next constants */
     .equ CHANNELS, RECORDS + 4
     .equ RUNS, RECORDS + 8
-    .equ END, RECORDS + 12        /* end of the runs */
-    .equ CHANNEL, RECORDS + 16    /* first of the four channels */
-    .equ BLOCKS, RECORDS + 20     /* number of blocks left in the run */
-    .equ ENTRY, RECORDS + 24      /* address of the code that scales the block's last output */
-    .equ ADVANCE, RECORDS + 28    /* bytes from block to block */
-    .equ LAST, RECORDS + 32       /* output of the block's last pixel */
-    .equ LIST, RECORDS + 36       /* addresses of the columns */
-    .equ OFFSET, RECORDS + 40     /* bytes from these addresses to the block */
+    .equ END, RECORDS + 12        /* end of the list of runs */
+    .equ CHANNEL, RECORDS + 16    /* number of the first of the four channels */
+    .equ BLOCKS, RECORDS + 20     /* number of blocks that are left in the run */
+    .equ ENTRY, RECORDS + 24      /* The code at this address scales the last output of a block. */
+    .equ ADVANCE, RECORDS + 28    /* Two adjacent blocks are this number of bytes apart. */
+    .equ LAST, RECORDS + 32       /* address of the output of the block's last pixel */
+    .equ LIST, RECORDS + 36       /* address of the list with the columns' addresses */
+    .equ OFFSET, RECORDS + 40     /* The block begins this number of bytes after the listed addresses. */
     .equ FRAME, RECORDS + 44
 
     .equ COLUMNS_BYTES, 96        /* 24 addresses */
 
-/* Loads the next four columns, with four channels each. */
+/* Loads four channels of the next four columns. */
 .macro LOAD_FOUR
     ldmia lr!, {r0-r3}
     ldr   r0, [r0, r10]
@@ -43,8 +44,8 @@
     ldr   r3, [r3, r10]
 .endm
 
-/* Stores two columns of four channels, or two rows of one column, into the records. With `more`, it loads the next columns before it stores the last
- * words, since a load waits for a store. */
+/* Stores four channels of two columns, or of one column in two rows, to the records. The macro loads the next columns before the last stores if
+ * `more` is 1, because a load waits for a store. */
 .macro TWO_COLUMNS first, second, at, more=0
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -61,7 +62,8 @@
     str   r5, [r11, #3 * RECORD + \at]
 .endm
 
-/* Adds the third row to two adjacent outputs. r5 has w0 and w1, and r6 has w1 and w2. */
+/* Adds the products of the third row to the sums of two adjacent outputs. Register r5 holds weights 0 and 1 of the row, and r6 holds weights 1 and
+ * 2. */
 .macro THIRD_ROW even, odd, low, high
     smlad \even, \low, r5, \even
     smlabt \even, \high, r6, \even
@@ -69,7 +71,7 @@
     smlad \odd, \high, r6, \odd
 .endm
 
-/* Multiplies three words of values in the first two rows for an output. r1 to r3 have the weights. */
+/* Adds the products of the first two rows to the sum of one output. Registers r1 to r3 hold the weights. */
 .macro COLUMNS sum, first, second, third
     smlad \sum, \first, r1, r0
     smlad \sum, \second, r2, \sum
@@ -82,8 +84,8 @@
     str   \third, [sp, #\channel * RECORD + SCALES + 8]
 .endm
 
-/* Scales a sum and stores it as an output. r1 to r3 have m2, c and e, r4 has the output's address, and r5 the bytes between pixels. All instructions
- * have 32 bits. */
+/* Scales a sum and stores the output at the address in r4. Registers r1 to r3 hold m2, c and e. Register r5 holds the number of bytes between
+ * adjacent pixels. All instructions have 32 bits, so that the function can compute where the code of an output begins. */
     .equ OUTPUT_BYTES, 28
 .macro OUTPUT sum
     SCALE_BY r1, r2, r3, \sum, r7, .w
@@ -97,7 +99,7 @@
     strd  r0, r1, [sp, #RUNS]
     strd  r2, r3, [sp, #NEXT]
     mov   r5, #0
-1:  str   r5, [sp, #CHANNEL]  /* copies the constants of the next four channels to the records */
+1:  str   r5, [sp, #CHANNEL]  /* This code copies the constants of the next four channels to the records. */
     ldr   r12, [sp, #NEXT]
     LOAD_RECORDS
     ldmia r12!, {r0-r5}
@@ -108,7 +110,7 @@
     STORE_SCALES 3, r3, r4, r5
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r0, r1, r4}   /* loads the next run: its blocks, their outputs, and the first output */
+2:  ldmia lr!, {r0, r1, r4}   /* A run begins with its number of blocks, the outputs of a block, and an address. */
     ldr   r6, [sp, #CHANNELS]
     ldr   r10, [sp, #CHANNEL]
     rsb   r2, r1, #6
@@ -124,7 +126,7 @@
     strd  r5, r7, [sp, #ENTRY]
     str   r8, [sp, #LAST]
     .balign 4
-3:  strd  lr, r10, [sp, #LIST] /* the next block */
+3:  strd  lr, r10, [sp, #LIST] /* computes the next block */
     add   r11, sp, #VALUES
     add   r9, sp, #THIRD
 6:  LOAD_FOUR
@@ -135,8 +137,8 @@
     adds  r11, r11, #16
     cmp   r11, r9
     bne   6b
-    mov.w r12, sp             /* this instruction has 32 bits so that the loop is aligned */
-4:  ldmia r12!, {r0-r7}       /* loads the next channel: bias, weights, and columns 0 to 3 */
+    mov.w r12, sp             /* This instruction has 32 bits, so that the loop is aligned. */
+4:  ldmia r12!, {r0-r7}       /* loads the bias, the weights and columns 0 to 3 of a channel */
     COLUMNS r8, r4, r5, r6
     COLUMNS r9, r5, r6, r7
     smlad r10, r6, r1, r0
@@ -169,7 +171,7 @@
     add   r3, sp, #RECORDS
     cmp   r12, r3
     bne   4b
-    ldrd  r7, r8, [sp, #ADVANCE] /* r8: LAST */
+    ldrd  r7, r8, [sp, #ADVANCE] /* Register r8 is LAST. */
     ldrd  lr, r10, [sp, #LIST]
     ldr   r0, [sp, #BLOCKS]
     add   r10, r10, r7
@@ -191,7 +193,7 @@
     add   r5, r5, #4
     cmp   r5, r4
     it    gt
-    movgt r5, r4              /* the last four channels overlap the channels before them */
+    movgt r5, r4              /* the last four channels may overlap the four channels before them */
     b     1b
 7:  add   sp, #FRAME
     pop   {r4-r11, pc}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_dense() of tmo/packed.h computes dense layers, with the same bits as its twin in C. It is like tmo_dsp_direct(), but computes three pairs
- * of channels at once. The weights are in the order in which they are used.
+/* tmo_dsp_dense() of tmo/packed.h computes dense layers, with the same bits as its twin in C. The file tmo_dsp_pairs.S explains the sums A and 256 *
+ * B + A of a pair of channels. The function tmo_dsp_dense() computes three pairs at once. The weights are stored in the order in which the code
+ * reads them.
  *
- *   r0, r1   sums of the first pair: A, 256 * B + A     r2..r5   of the others     r6   next bytes     r7   next weights
- *   r8, r9   values     r10..r12   a weight word of each pair     lr   end of the bytes */
+ * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, and r2 to r5 hold those sums of the other pairs. Register r6 points to the
+ * next bytes, and lr is the end of the bytes. Register r7 points to the next weights. Registers r8 and r9 hold four values, and r10 to r12 hold two
+ * weights of each channel. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -15,7 +17,7 @@
     .equ VALUES, FRAME + 36
     .equ TRIPLES, FRAME + 40
 
-/* Multiplies two values for a pair. Afterwards, the word has the lower bytes of the weights. */
+/* Adds the products of two values to the sums of a pair. The macro replaces the weights in `word` by their lower bytes. */
 .macro PAIR word, value, low, all
     smlad \all, \word, \value, \all
     sxtb16 \word, \word
@@ -28,7 +30,7 @@
     PAIR  r12, \value, r4, r5
 .endm
 
-/* Multiplies eight values. The first loads of each four values are pipelined. */
+/* Adds the products of eight values to all sums. The first four loads for each four values are adjacent, so that the core pipelines them. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r7], #12
@@ -43,13 +45,13 @@
    .endr
 .endm
 
-/* Scales a sum to an output. */
+/* Scales a sum to int8. */
 .macro SCALE sum
     ldmia r6!, {r9, r10, r11}
     SCALE_BY r9, r10, r11, \sum, r12
 .endm
 
-/* Scales and stores the two outputs of a pair. */
+/* Computes and stores the two outputs of a pair. */
 .macro OUTPUTS low, all
     sub   \all, \all, \low
     asr   \all, \all, #8
@@ -75,8 +77,8 @@
     ldr   r6, [sp, #BYTES]
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
-    bne   3f                  /* the number of eights is odd */
-    .balign 4                 /* loads that straddle two words of code are not pipelined */
+    bne   3f                  /* An odd number of eights begins in the middle of the loop. */
+    .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
 2:  EIGHT
 3:  EIGHT
     cmp   r6, lr

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions, with the same bits as its twin in C.
  *
- * It computes four channels of one pixel at a time, from three taps at once. SMLAD multiplies two taps of the same channel, and the third tap is
- * multiplied alone. All constants of a pixel are in the order in which they are used. For several pixels, four channels of all pixels are
- * computed before the next four channels. Their constants are copied to the stack, because reading flash again for the next pixel has wait states.
+ * The function reads three taps of four channels of a pixel at once. SMLAD multiplies two taps of a channel, and SMLABB or SMLATT multiplies the
+ * third tap. The constants are stored in the order in which the code reads them. For several pixels, the function computes four channels of all
+ * pixels, and then the next four channels. The constants of the four channels are first copied to the stack, because reads from flash have wait
+ * states.
  *
- *   r0..r3   sums        r4..r6   addresses, then bytes of three taps        r7..r9   values and weights
- *   r10      bytes to the first of the four channels      r11   end of the taps      r12   next constants      lr   next tap */
+ * Registers r0 to r3 hold the sums of four channels. Registers r4 to r6 hold the addresses of three taps, and later the bytes of these taps.
+ * Registers r7 to r9 hold values and weights. Register r10 is the distance in bytes from a tap's address to the first of the four channels. Register
+ * r11 is the end of the list of taps. Register r12 points to the next constants, and lr points to the next tap of the list. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* Multiplies the bytes of taps a and b in four channels by eight weights. */
+/* Multiplies four channels of the taps `a` and `b` by eight weights. */
 .macro TWO_TAPS a, b
     pkhbt r7, \a, \b, lsl #16
     pkhtb \a, \b, \a, asr #16
@@ -42,7 +44,7 @@
     SCALE_BY r4, r5, r6, \sum, r7
 .endm
 
-/* Multiplies three taps of four channels. */
+/* Loads three taps of four channels and multiplies them by their weights. */
 .macro TURN
     ldmia lr!, {r4-r6}
     ldr   r4, [r4, r10]
@@ -52,7 +54,7 @@
     TAP   r6
 .endm
 
-/* Scales four sums to the bytes of r0. */
+/* Scales four sums to int8, and packs the four outputs into r0. */
 .macro OUTPUTS
     SCALE r0
     SCALE r1
@@ -63,10 +65,10 @@
     pkhbt r0, r0, r2, lsl #16
 .endm
 
-/* The frame for one pixel. */
+/* These offsets are for the stack frame if one pixel is computed. */
     .equ TAPS, 0
-    .equ OUT, 4       /* OUT + r10 is the address of the next outputs */
-    .equ LAST, 8      /* r10 of the last four channels */
+    .equ OUT, 4       /* The next outputs go to the address OUT + r10. */
+    .equ LAST, 8      /* value of r10 for the last four channels */
     .equ FRAME, 12
     .equ TURNS, FRAME + 36
     .equ CHANNELS, FRAME + 40
@@ -98,24 +100,24 @@
     sub   r6, r10, r5
     cmp   r6, #4
     beq   3f
-    mov   r10, r5             /* the last four channels overlap the channels before them */
+    mov   r10, r5             /* the last four channels may overlap the four channels before them */
     b     1b
 3:  add   sp, #FRAME
     pop   {r4-r11, pc}
 
-/* For several pixels, the frame lies below the copied constants. */
+/* These offsets are for several pixels, whose stack frame is below the copied constants. */
     .equ TAPS, 0
     .equ NEXT, 4      /* next constants */
-    .equ FIRST, 8     /* output of the first pixel */
+    .equ FIRST, 8     /* address of the output of the first pixel */
     .equ PIXELS, 12
     .equ CHANNELS, 16
     .equ STEP, 20
-    .equ BYTES, 24    /* number of bytes of the constants of four channels */
-    .equ CHANNEL, 28  /* first of the four channels */
-    .equ OUT, 32      /* output of the next pixel */
-    .equ LEFT, 36     /* number of pixels left */
+    .equ BYTES, 24    /* The constants of four channels take this number of bytes. */
+    .equ CHANNEL, 28  /* number of the first of the four channels */
+    .equ OUT, 32      /* address of the output of the next pixel */
+    .equ LEFT, 36     /* number of pixels that are left */
     .equ FRAME, 40
-    .equ TURNS, 36    /* this offset is valid before there is a frame */
+    .equ TURNS, 36    /* This offset is valid only before the frame is allocated. */
 
 several:
     push  {r4-r11, lr}
@@ -123,7 +125,7 @@ several:
     ldrd  r6, r7, [sp, #TURNS + 4]
     add   r4, r4, r4, lsl #1
     lsl   r5, r4, #3
-    add   r5, r5, #64         /* each turn has 24 bytes; biases and scales have 64 bytes */
+    add   r5, r5, #64         /* Three taps take 24 bytes, and biases and scales together take 64 bytes. */
     sub   sp, sp, r5
     sub   sp, #FRAME
     add   r11, r0, r4, lsl #2
@@ -144,7 +146,7 @@ several:
     cmp   lr, r9
     bne   5b
     str   r12, [sp, #NEXT]
-    ldrd  r4, r5, [sp, #FIRST] /* r5: pixels */
+    ldrd  r4, r5, [sp, #FIRST] /* Register r5 is PIXELS. */
     add   r4, r4, r10
 6:  strd  r4, r5, [sp, #OUT]
     add   r12, sp, #FRAME
@@ -168,7 +170,7 @@ several:
     add   r10, r10, #4
     cmp   r10, r6
     it    gt
-    movgt r10, r6             /* the last four channels overlap the channels before them */
+    movgt r10, r6             /* the last four channels may overlap the four channels before them */
     b     4b
 8:  ldr   r5, [sp, #BYTES]
     add   sp, sp, r5

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_direct() of tmo/packed.h computes packed convolutions of one pixel, with the same bits as its twin in C. It is like tmo_dsp_pairs.S, but
- * reads the bytes of the pixel, and widens them for two pairs of channels at once.
+/* tmo_dsp_direct() of tmo/packed.h computes packed convolutions of one pixel, with the same bits as its twin in C. The file tmo_dsp_pairs.S explains
+ * the sums A and 256 * B + A of a pair of channels. The function tmo_dsp_direct() reads the pixel's int8 values in place, and computes two pairs at
+ * once.
  *
- *   r0, r1   sums of the first pair: A, 256 * B + A     r2, r3   of the second
- *   r5       next bytes      r6, r7   next weights of both pairs      r8, r9   values     r10, r11 weights     r12 A     r4 end of the bytes */
+ * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, and r2 and r3 hold those sums of the second pair. Register r4 is the end of
+ * the pixel's bytes, and r5 points to the next bytes. Registers r6 and r7 point to the next weights of the two pairs. Registers r8 and r9 hold four
+ * values, r10 and r11 hold weights, and r12 holds the lower bytes of two weights. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -24,7 +26,8 @@
     smlad \all, r11, r9, \all
 .endm
 
-/* Multiplies eight values for both pairs. The first loads of each four values are pipelined. */
+/* Adds the products of eight values to the sums of both pairs. The first three loads for each four values are adjacent, so that the core pipelines
+ * them. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r6], #8
@@ -38,7 +41,7 @@
    .endr
 .endm
 
-/* Scales a sum to an output. skip: bytes between the scales of the sum and the next scales. */
+/* Scales a sum to int8. After the scale of the sum, `skip` bytes of constants are skipped. */
 .macro SCALE sum, skip=0
     ldmia r8!, {r9, r10, r11}
   .if \skip
@@ -61,10 +64,10 @@
     ldrd  r2, r3, [r8, #32]
     mov   r6, r7
     add   r7, r6, r9, lsl #1
-    ldr.w r5, [sp, #BYTES]    /* this instruction has 32 bits so that the loop is aligned without a NOP */
+    ldr.w r5, [sp, #BYTES]    /* This instruction has 32 bits, so that the loop is aligned without a NOP. */
     tst   r9, #8
-    bne   5f                  /* the number of eights is odd */
-    .balign 4                 /* loads that straddle two words of code are not pipelined */
+    bne   5f                  /* An odd number of eights begins in the middle of the loop. */
+    .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
 2:  EIGHT
 5:  EIGHT
     cmp   r5, r4
@@ -91,7 +94,7 @@
     beq   6f
 4:  strd  r8, r5, [sp, #SCALES]
     b     1b
-6:  sub   r8, r8, #32         /* one pair is left, so the pair before it is computed again */
+6:  sub   r8, r8, #32         /* If one pair is left, the pair before it is computed again. */
     sub   r7, r7, r9, lsl #1
     subs  r5, #2
     mov   lr, #2

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1, with the same bits as its
- * twin in C.
+/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1, with the same bits as
+ * its twin in C.
  *
- * Like tmo_dsp_3x3(), it transposes four channels of all columns into records on the stack. It then computes each channel's four outputs with one
- * load of weights and values. A record has the bias, three words of weights of the first two rows, and the values of six columns in these rows. Two
- * words with w0 and w1, and with w1 and w2 of the third row follow, and then the values of the third row in pairs of columns. */
+ * The function converts four channels of six input columns to int16, and stores them on the stack in a record for each channel. For each channel,
+ * four outputs share one load of the weights and values. A record begins with the bias, three words of weights for the first two rows, and the
+ * values of six columns in these rows. Two words have the weights of the third row: weights 0 and 1, and weights 1 and 2. The last words of a record
+ * have the values of the third row, two columns in each word. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* offset in a record of the weights of the first two rows */
+    .equ WEIGHTS, 4   /* A record has the weights of the first two rows at this offset. */
     .equ VALUES, 16
-    .equ THIRD, 40    /* offset in a record of the weights of the third row */
-    .equ PAIRS, 48    /* offset in a record of the values of the third row */
+    .equ THIRD, 40    /* A record has the weights of the third row at this offset. */
+    .equ PAIRS, 48    /* A record has the values of the third row at this offset. */
     .equ RECORD, 60
 
-    .equ OUTS, 4 * RECORD         /* addresses of the next outputs */
-    .equ CHANNEL, OUTS + 16       /* first of the four channels */
+    .equ OUTS, 4 * RECORD         /* addresses of the next output of each pixel */
+    .equ CHANNEL, OUTS + 16       /* number of the first of the four channels */
     .equ GRID, OUTS + 20
     .equ NEXT, OUTS + 24          /* next constants */
     .equ CHANNELS, OUTS + 28
     .equ FRAME, OUTS + 32
 
-/* Stores four channels of two pixels as int16 into the records. */
+/* Converts four channels of two pixels to int16 and stores them in the records. */
 .macro TWO_PIXELS first, second, at
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -54,7 +55,7 @@
     stmia r0, {r4-r11}
 1:  ldr   r12, [sp, #NEXT]
     LOAD_RECORDS
-    str   r12, [sp, #NEXT]    /* m2, c and e are the next constants */
+    str   r12, [sp, #NEXT]    /* The next constants are m2, c and e of four channels. */
     ldrd  r10, lr, [sp, #CHANNEL]
     mov   r11, sp
     add   r9, lr, #24
@@ -83,7 +84,7 @@
     bne   3b
     mov   r12, sp
     .balign 4
-4:  ldmia r12!, {r0-r9}       /* loads the next channel: bias, weights, and columns */
+4:  ldmia r12!, {r0-r9}       /* loads the bias, the weights and six columns of a channel */
     smlad r10, r4, r1, r0
     smlad r10, r5, r2, r10
     smlad r10, r6, r3, r10
@@ -125,7 +126,7 @@
     adds  r6, r6, #4
     subs  r7, r6, r7
     ble   5f
-    subs  r6, r6, r7          /* the last four channels overlap the channels before them */
+    subs  r6, r6, r7          /* the last four channels may overlap the four channels before them */
     subs  r1, r1, r7
     subs  r2, r2, r7
     subs  r3, r3, r7

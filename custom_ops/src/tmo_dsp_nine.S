@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tmo_dsp_nine() of tmo/packed.h computes packed depthwise convolutions with nine taps, with the same bits as its twin in C.
  *
- * It computes four channels of all pixels before the next four channels. Their constants are copied to the stack, because reading flash again for the
- * next pixel has wait states. All instructions of the loop have 32 bits, and adjacent loads are pipelined.
+ * The function computes four channels of all pixels, and then the next four channels. The constants of four channels are first copied to the stack,
+ * because reads from flash have wait states. The core pipelines adjacent loads, because all instructions of the loop have 32 bits.
  *
- *   r0..r3   sums        r4..r9, r11, r12   bytes and weights of three taps, then constants of scales
- *   r10      bytes from the first channel of the run's first pixel          lr   taps of the run */
+ * Registers r0 to r3 hold the sums of four channels. Registers r4 to r9, r11 and r12 hold bytes and weights of three taps, and later the constants
+ * of scales. Register r10 is the distance in bytes from a tap of the run's first pixel to the four channels of the current pixel. Register lr points
+ * to the taps of the run. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -13,19 +14,19 @@
     .equ BIAS, 0      /* constants of four channels */
     .equ WEIGHTS, 16
     .equ SCALES, 88
-    .equ OUT, 136     /* output of the next pixel */
-    .equ STOP, 140    /* end of the run's outputs */
+    .equ OUT, 136     /* address of the output of the next pixel */
+    .equ STOP, 140    /* address where the run's outputs end */
     .equ RUNS, 144
     .equ END, 148
     .equ NEXT, 152    /* next constants */
     .equ CHANNELS, 156
-    .equ CHANNEL, 160 /* first of the four channels */
+    .equ CHANNEL, 160 /* number of the first of the four channels */
     .equ FRAME, 164
     .equ STEP, FRAME + 36
 
-    .equ TAPS, 36     /* number of bytes of the list of taps */
+    .equ TAPS, 36     /* The list of nine taps takes this number of bytes. */
 
-/* Multiplies three taps of four channels. Two taps of a channel are multiplied at once, and the third tap alone. */
+/* Multiplies three taps of four channels by their weights. SMLAD multiplies two taps of a channel at once. */
 .macro THREE_TAPS taps, weights
     ldr.w r4, [lr, #\taps]
     ldr.w r5, [lr, #\taps + 4]
@@ -57,7 +58,7 @@
     smlatt r3, r6, r8, r3
 .endm
 
-/* Scales two sums to outputs. */
+/* Scales two sums to int8. */
 .macro SCALE_TWO first, second, scales
     ldr.w r4, [sp, #\scales]
     ldr.w r5, [sp, #\scales + 4]
@@ -86,7 +87,7 @@
     stmia lr!, {r0-r3}
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r4, r6}       /* loads the run's outputs and number of pixels */
+2:  ldmia lr!, {r4, r6}       /* loads the address of the run's outputs and the number of pixels */
     ldr   r10, [sp, #CHANNEL]
     ldr   r5, [sp, #CHANNELS]
     add   r4, r4, r10
@@ -127,7 +128,7 @@
     add   r5, r5, #4
     cmp   r5, r4
     it    gt
-    movgt r5, r4              /* the last four channels overlap the channels before them */
+    movgt r5, r4              /* the last four channels may overlap the four channels before them */
     b     1b
 4:  add   sp, #FRAME
     pop   {r4-r11, pc}

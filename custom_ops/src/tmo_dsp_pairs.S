@@ -2,18 +2,21 @@
 /* tmo_dsp_pairs_2() to tmo_dsp_pairs_5() and tmo_dsp_pairs_rows() of tmo/packed.h compute packed convolutions on Armv7E-M's DSP extension, with the
  * same bits as their twins in C.
  *
- * A weight word has 256 * B + A for two values and the two channels of a pair. SXTB16 gives the A of both values, and SMLAD with the word itself sums
- * 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. The sum of B is the difference of both sums, divided by 256.
+ * Two output channels form a pair. A word of weights has 256 * B + A for each of two values, where A is a weight of the first channel, and B is a
+ * weight of the second channel. SXTB16 extracts A for both values, and SMLAD multiplies both values by A. Another SMLAD multiplies both values by
+ * 256 * B + A, without unpacking the word. The sum of B is the difference of the two sums, divided by 256. All pixels share the load and the SXTB16
+ * of a word.
  *
- *   r0..r3   sums of A of each pixel, then outputs         r4..r7  sums of 256 * B + A, then of B, then outputs
- *   .. r9    values, r10 and r11 weights or A, with the registers that fewer pixels leave     r12 next weights    lr next values */
+ * Registers r0 to r3 hold the sum of A for each pixel, and later the first channel's outputs. Registers r4 to r7 hold the sum of 256 * B + A for
+ * each pixel, and later the second channel's outputs. Registers r10 and r11 hold weights. The remaining registers up to r9 hold values. Register r12
+ * points to the next weights, and lr points to the next values. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* The frame has the values with which a pair begins. Nine saved registers and the arguments on the stack follow. */
-    .equ END, 0       /* end of the tile of the first pixels */
-    .equ SECOND_END, 4 /* end of the tile of the other pixels, if there are any */
+/* These are offsets in the stack frame. Nine saved registers follow the frame, and then the arguments on the stack. */
+    .equ END, 0       /* end of the first pixels' values in the tile */
+    .equ SECOND_END, 4 /* end of the other pixels' values, if there are other pixels */
     .equ SCALES, 8
     .equ OUT, 12
     .equ TILE, 16
@@ -23,13 +26,13 @@
     .equ PAIRS, FRAME + 40
     .equ STEP, FRAME + 44
 
-/* Multiplies two values of a pixel by the weights in `word`, and by A in r11. */
+/* Adds the products of two values to the sums `a` and `b` of a pixel. `word` has 256 * B + A, and r11 has A. */
 .macro PIXEL value, word, a, b
     smlad \a, r11, \value, \a
     smlad \b, \word, \value, \b
 .endm
 
-/* Multiplies two values of three pixels. Afterwards, the word has A of the weights. */
+/* Adds the products of two values to the sums of three pixels. The macro replaces 256 * B + A in `word` by A. */
 .macro THREE_PIXELS word
     smlad r4, \word, r7, r4
     smlad r5, \word, r8, r5
@@ -40,7 +43,7 @@
     smlad r2, \word, r9, r2
 .endm
 
-/* Multiplies two values of two pixels. Afterwards, the word has A of the weights. */
+/* Adds the products of two values to the sums of two pixels. The macro replaces 256 * B + A in `word` by A. */
 .macro TWO_PIXELS word, first, second
     smlad r4, \word, \first, r4
     smlad r5, \word, \second, r5
@@ -49,8 +52,8 @@
     smlad r1, \word, \second, r1
 .endm
 
-/* Multiplies two values of four pixels. With `end`, it also compares the address of the next values with the end of the tile, because another load
- * costs least while r11 is free. */
+/* Adds the products of two values to the sums of four pixels. If `end` is given, the macro also compares the address of the next values with the end
+ * of the tile. The load of that end takes a single cycle next to other loads. */
 .macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0, end
   .if \values_on
     ldr.w r8, [lr], #\values_on
@@ -72,8 +75,8 @@
     PIXEL r9, r10, r3, r7
 .endm
 
-/* Multiplies eight values of all pixels, with as many loads at once as registers are free. The first loads advance the addresses. Single loads are
- * pipelined. */
+/* Adds the products of eight values to the sums of all pixels. As many loads are adjacent as registers are free, because the core pipelines adjacent
+ * loads. The first loads advance the addresses. */
 .macro EIGHT_OF pixels, end
   .if \pixels == 2
    .rept 2
@@ -122,8 +125,9 @@
     asrs  \all, \all, #8
 .endm
 
-/* Computes the outputs of a pair for `pixels` pixels, from the biases in r0 and r4. first: whether the tile is the first one. end: offset in the
- * frame of the end of the tile. eights: how often a loop multiplies eight values. */
+/* Computes the outputs of a pair for `pixels` pixels. Registers r0 and r4 hold the biases. The macro reads the beginning of the tile if `first` is
+ * 1, and continues with the next values if `first` is 0. The frame has the end of the values at the offset `end`. An iteration of the loop
+ * multiplies `eights` times eight values. */
 .macro OUTPUTS_OF pixels, first, end, eights=2
     mov   r1, r0
     mov   r5, r4
@@ -139,7 +143,7 @@
     ldr   lr, [sp, #TILE]
   .endif
   .if \eights == 1
-    ldr.w r3, [sp, #\end]     /* this instruction has 32 bits so that the loop is aligned without a NOP */
+    ldr.w r3, [sp, #\end]     /* This instruction has 32 bits, so that the loop is aligned without a NOP. */
   .elseif \pixels < 4
     ldr   r3, [sp, #\end]
   .endif
@@ -150,11 +154,11 @@
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
    .if \pixels == 4
-    bne.w 3f                  /* the number of eights is odd */
+    bne.w 3f                  /* An odd number of eights begins in the middle of the loop. */
    .else
     bne   3f
    .endif
-    .balign 4                 /* loads that straddle two words of code are not pipelined */
+    .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
 2:  EIGHT_OF \pixels
 3:  EIGHT_OF \pixels, \end
   .endif
@@ -183,7 +187,8 @@
   .endif
 .endm
 
-/* Stores the outputs of four pixels. The first output goes to `first`, which is the address in r4. r5: bytes between pixels. */
+/* Stores the outputs of four pixels. The operand `first` is the address in r4, which it may also advance. Register r5 is the number of bytes between
+ * adjacent pixels. */
 .macro STORE_FOUR first:vararg
     strh  r1, [r4, r5]
     add   r9, r4, r5, lsl #1
@@ -192,8 +197,8 @@
     strh  r3, [r9, r5]
 .endm
 
-/* Computes and stores the outputs of a pair for `pixels` pixels. With `second`, the pixels are the last two of five, after the first three were
- * computed with the same weights. With `more`, the last two pixels follow. end: offset in the frame of the end of the tile. */
+/* Computes and stores the outputs of a pair for `pixels` pixels. `second` is 1 for the last two of five pixels, whose weights were just used for the
+ * first three pixels. `more` is not 0 for the first three of five pixels. The frame has the end of the pixels' values at the offset `end`. */
 .macro GROUP pixels, second, more, end
   .if \second
     ldr   r7, [sp, #VALUES]
@@ -202,7 +207,7 @@
     sub   r12, r12, r7, lsl #1
     ldrd  r0, r4, [r8, #-8]
   .else
-    ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
+    ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases, which its scales follow. */
     str   r8, [sp, #SCALES]
   .endif
     OUTPUTS_OF \pixels, (\second == 0), \end
@@ -266,8 +271,8 @@
     .size \name, . - \name
 .endm
 
-/* tmo_dsp_pairs_rows() computes two rows. END is the end of one of the two tiles of four pixels. Two eights in the loop of the last pixels would not
- * fit into the 1 KB of instruction cache that many boards have. */
+/* tmo_dsp_pairs_rows() computes two rows of five pixels. END has the end of the current tile of four pixels. The loop for the last pixels multiplies
+ * only eight values, so that the code fits into 1 KB, which is the size of many boards' instruction caches. */
     .equ LAST_END, 20
     .equ FIRST_END, 24
     .equ APART, FRAME + 48
@@ -286,7 +291,7 @@
     add   r6, r6, r4, lsl #2
     str   r6, [sp, #LAST_END]
     .balign 4
-1:  ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
+1:  ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases, which its scales follow. */
     ldr   lr, [sp, #TILE]
     str   r8, [sp, #SCALES]
 6:  OUTPUTS_OF 4, 0, END
@@ -301,7 +306,7 @@
     ldr   r3, [sp, #APART]
     sub   r12, r12, r2, lsl #1
     beq   5f
-    str   r7, [sp, #END]      /* computes the second row with the same weights */
+    str   r7, [sp, #END]      /* The same weights are used for the second row. */
     add   r4, r4, r3
     str   r4, [sp, #OUT]
     mov   lr, r6
@@ -312,7 +317,7 @@
     str   r5, [sp, #END]
     ldrd  r0, r4, [r8, #-8]
     OUTPUTS_OF 2, 0, LAST_END, 1
-    ldr   r4, [sp, #OUT]      /* output in the second row */
+    ldr   r4, [sp, #OUT]      /* OUT points to an output in the second row. */
     ldr   r5, [sp, #STEP]
     ldr   r6, [sp, #APART]
     ldr   r7, [sp, #PAIRS]

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_sums() and tmo_dsp_outputs() of tmo/kernels.h compute convolutions that are not packed on the DSP extension. They multiply four values of
- * four channels at once. tmo_dsp_sums() computes the last one to three channels one at a time.
+/* The functions tmo_dsp_sums(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions whose weights are not packed,
+ * on the DSP extension. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four channels. The function
+ * tmo_dsp_sums() computes the last one to three channels one at a time.
  *
- *   r0       next values of a run     r1   next weights of the first channel     r2, r3   to those of the second and of the fourth one
- *   r4..r7   sums                     r8   minus the zero point, twice           r9, r10  values     r11, r12   weights     lr   values left */
+ * Register r0 points to the next values of a run, and r1 points to the next weights of the first channel. Registers r2 and r3 are the distances from
+ * r1 to the weights of the second and the fourth channel. Registers r4 to r7 hold sums. Both halves of r8 hold minus the zero point. Registers r9
+ * and r10 hold values, and r11 and r12 hold weights. Register lr is the number of values that are left. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* Fields of tmo_runs. */
-    .equ STRIDE, 4             /* tmo_conv_ref.c asserts these offsets */
+/* These are offsets of fields in tmo_runs. */
+    .equ STRIDE, 4             /* tmo_conv_ref.c asserts these offsets. */
     .equ COUNT, 6
     .equ PARTS, 8
     .equ NEXT_AT, 10
@@ -21,15 +23,15 @@
     .equ FILTER, 36
     .equ ZERO_POINT, 40
 
-/* The stack. */
-    .equ PART_AT, 0         /* pointer to the first run of the part */
+/* These are offsets in the stack frame. */
+    .equ PART_AT, 0         /* list entry of the part's first run */
     .equ PART_WEIGHTS, 4
     .equ PART_OFFSET, 8
     .equ PARTS_LEFT, 12
-    .equ AT, 16             /* pointer to the next run */
+    .equ AT, 16             /* list entry of the next run */
     .equ WEIGHTS, 20
     .equ RUNS_LEFT, 24
-    .equ RUNS, 28           /* arguments */
+    .equ RUNS, 28           /* the function's arguments */
     .equ CHANNELS, 32
     .equ TOTALS, 36
     .equ FIRST_WEIGHTS, 40  /* weights of the next channels */
@@ -48,7 +50,7 @@
     mla   \sum, r9, r11, \sum
 .endm
 
-/* Multiplies the next `bytes` values by the weights of `channels` channels. */
+/* Multiplies the next values, which take `bytes` bytes, by the weights of `channels` channels. */
 .macro MULTIPLY of, channels, bytes
   .if \bytes == 4
     ldr   r10, [r0], #4
@@ -66,7 +68,7 @@
     \of   r4, [r1], #\bytes
 .endm
 
-/* Adds the products of all runs to the sums of `channels` channels. */
+/* Adds the products of all runs of values to the sums of `channels` channels. */
 .macro SUMS channels
     ldr   r9, [sp, #RUNS]
     ldr   r0, [r9]
@@ -96,7 +98,7 @@
     MULTIPLY FOUR_OF, \channels, 4
     subs  lr, lr, #8
     bge   3b
-4:  lsls  r9, lr, #29           /* at least four values are left */
+4:  lsls  r9, lr, #29           /* Bit 2 of lr is set if at least four values are left. */
     bpl   5f
     MULTIPLY FOUR_OF, \channels, 4
 5:  ands  lr, lr, #3
@@ -162,7 +164,7 @@
     pop   {r4-r11, pc}
     .size tmo_dsp_sums, . - tmo_dsp_sums
 
-/* Fields of tmo_dsp_job. */
+/* These are offsets of fields in tmo_dsp_job. */
     .equ JOB_X, 0
     .equ JOB_BYTES, 4
     .equ JOB_WEIGHTS, 8
@@ -175,8 +177,8 @@
     .equ JOB_ZERO_IN, 40
     .equ JOB_EACH, 44
 
-/* Scales a sum and writes it.   r0, r9   next multiplier and shift     r3   twice the output's zero point, plus 1     lr   next output
- * r10..r12   free */
+/* Scales a sum and stores the output. Registers r0 and r9 point to the next multiplier and shift, and lr points to the next output. Register r3
+ * holds twice the output's zero point, plus 1. The macro changes r10, r11 and r12. */
 .macro OUTPUT sum
     ldr   r10, [r0], #4
     ldrsb r11, [r9], #1
@@ -191,7 +193,7 @@
     ssat  \sum, #8, \sum, asr #1
 6:  strb  \sum, [lr], #1
     .subsection 1
-5:  mvn   r11, r11              /* shifts to the left are rare */
+5:  mvn   r11, r11              /* A shift to the left is rare, so its code is elsewhere. */
     lsl   \sum, \sum, r11
     and   r12, \sum, r10, asr #31
     smmlar \sum, \sum, r10, r12
@@ -201,7 +203,7 @@
     .previous
 .endm
 
-/* Writes the outputs of four channels. Z is set afterwards if they were the last channels. r12 job */
+/* Stores the outputs of four channels. Register r12 points to the tmo_dsp_job. The macro sets the flag Z if the four channels are the last ones. */
 .macro OUTPUTS
     ldrd  r0, r9, [r12, #JOB_MULTIPLIERS]
     ldrd  lr, r3, [r12, #JOB_OUT]
@@ -255,7 +257,7 @@
     pop   {r0, r4-r11, pc}
     .size tmo_dsp_outputs, . - tmo_dsp_outputs
 
-/* More fields of tmo_dsp_window_job. */
+/* These are offsets of more fields, which follow the tmo_dsp_job in a tmo_dsp_window_job. */
     .equ JOB_TAPS, 48
     .equ JOB_ROWS, 52
     .equ JOB_COLUMNS, 56
@@ -263,7 +265,7 @@
     .equ JOB_OFFSET, 64
     .equ JOB_APART, 68
 
-/* Multiplies a tap of four channels in r10 by the next weights. */
+/* Multiplies the four channels of a tap, which r10 holds, by the next weights. */
 .macro TAP
     ldr   r11, [r1]
     add   r1, r1, r2
@@ -277,14 +279,16 @@
     smlatt r7, r10, r11, r7
 .endm
 
-/* Multiplies the next tap of a list of pointers. */
+/* Multiplies the next tap, whose address is in a list, by the next weights. */
 .macro TAP_AT
     ldr   r10, [r0], #4
     ldr   r10, [r10, r3]
     TAP
 .endm
 
-/* r0   next tap or pointer to it     r1   its weights     r2   to those of the next one     r3   to the first channel, or to the next tap */
+/* tmo_dsp_window_outputs() computes the outputs of a window of taps, four channels at once. Register r1 points to the weights of the next tap, and
+ * r2 is the distance to the weights after them. If the addresses of taps are listed, r0 points to the list, and r3 is the distance from a tap to its
+ * four channels. If the taps of a row are equally far apart, r0 points to the next tap, and r3 is the distance between taps. */
     FUNCTION tmo_dsp_window_outputs
     push  {r0, r1, r2, r4-r11, lr}
     mov   r12, r0

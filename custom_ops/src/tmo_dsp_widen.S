@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_widen_2() to tmo_dsp_widen_4(), tmo_dsp_widen_each() and tmo_dsp_widen_taps() of tmo/packed.h widen bytes for packed convolutions, with the
- * same bits as their twins in C.
+/* tmo_dsp_widen_2() to tmo_dsp_widen_4(), tmo_dsp_widen_each() and tmo_dsp_widen_taps() of tmo/packed.h widen bytes for packed convolutions, with
+ * the same bits as their twins in C.
  *
- *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
+ * Registers r0 to r3 point to the next bytes of each pixel. Registers r4 to r7 hold four bytes of each pixel, and later bytes 1 and 3 as int16.
+ * Registers r8 to r11 hold bytes 0 and 2 as int16. Register r12 points to the next values of the tile, and lr counts the bytes that are left. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* Widens four bytes of each pixel, which are in r4 and the next registers. */
+/* Widens four bytes of each pixel. Register r4 holds the bytes of the first pixel, r5 those of the second pixel, and so on. */
 .macro WIDEN pixels
     sxtb16 r8, r4
     sxtb16 r9, r5
@@ -71,7 +72,7 @@
     bge   1b
     adds  r9, lr, #4
     beq   2f
-    sub   r9, r9, #4          /* 1 to 3 bytes are left: loads the last four bytes and drops those already widened */
+    sub   r9, r9, #4          /* If 1 to 3 bytes are left, the last four bytes are loaded, and bytes that were already widened are dropped. */
     rsb   r8, r9, #0
     lsl   r8, r8, #3
     LAST  r0, r4
@@ -103,7 +104,9 @@ tmo_dsp_widen_each:
     b     1b
     .size tmo_dsp_widen_each, . - tmo_dsp_widen_each
 
-/* Of single pixels.    r0 next tap     r1 taps left     r2 next values     r3 bytes of a tap     r4..r8 eight bytes     r12 next bytes     lr end of the tap */
+/* tmo_dsp_widen_taps() widens the bytes of a single pixel. Register r0 points to the next address in the list of taps, and r1 is the number of taps
+ * that are left. Register r2 points to the next values of the tile. Register r3 is the number of bytes of a tap. Registers r4 to r8 hold up to eight
+ * bytes. Register r12 points to the next bytes of the tap, and lr is the end of the tap. */
     FUNCTION tmo_dsp_widen_taps
     push  {r4-r8, lr}
 1:  ldr   r12, [r0], #4

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed convolutions on Helium: tmo_mve_conv_1() and _2(), tmo_mve_relu_1() and _2(), tmo_mve_copy(), tmo_mve_take() and
- * tmo_mve_fill() of tmo/packed.h, with the same bits as their twins in C.
+/* These functions of tmo/packed.h compute packed convolutions on Helium, with the same bits as their twins in C. The functions tmo_mve_conv_1() and
+ * tmo_mve_relu_1() compute eight channels of one pixel at once. The functions tmo_mve_conv_2() and tmo_mve_relu_2() compute four channels of two
+ * pixels at once. The functions tmo_mve_copy() and tmo_mve_take() copy input values, and tmo_mve_fill() fills memory with a value.
  *
- * Eight sums are computed at once, for four channels of two pixels or for eight channels of one pixel. Sixteen values of a pixel are loaded once for
- * all channels, and sixteen weights of a channel once for all pixels. */
+ * Eight sums are computed at once. All channels share a load of sixteen values, and all pixels share a load of sixteen weights. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #include "tmo/function.h"
 
-/* A tmo_mve_job. */
+/* These are offsets of fields in a tmo_mve_job. */
     .equ SCALES, 0
     .equ OUT, 4
     .equ OUT_STEP, 8
@@ -19,21 +19,22 @@
     .equ MOST, 28
     .equ PAIRS, 32
 
-/* The frame. */
+/* These are offsets in the stack frame. */
     .equ AGAIN, 0            /* initial values of r1 and r3 */
     .equ ENTRY, AGAIN + 8
-    .equ END, 12             /* end of r9 */
+    .equ END, 12             /* Register r9 is this address when all channels are done. */
     .equ OWN_ZERO, 16
-    .equ PAIR, 20            /* number of pairs left, the job, and the weights */
+    .equ PAIR, 20            /* number of pairs that are left, address of the job, and address of the weights */
     .equ FRAME, 32
 
     .section .text.tmo_mve_conv, "ax", %progbits
     .balign 4
 
-/* r0, r1: bytes as in tmo_mve_conv; r2: weights; r3: job; r6: bytes of a turn's instructions; r8: the first of them.
+/* enter() prepares registers and the stack frame. Registers r0 to r3 are the arguments of a tmo_mve_conv function. Register r8 is the address of the
+ * loop's code, and r6 is the number of code bytes that multiply sixteen values. The function sets r4 to the number of channels.
  *
- * A loop has four turns. If the number of turns is no multiple of four, ENTRY skips turns of the first iteration. r4 becomes the number of channels.
- * */
+ * An iteration of the loop multiplies four times sixteen values. For other numbers of vectors, the first iteration begins at the address ENTRY,
+ * which skips up to three vectors. */
     .thumb_func
 enter:
     ldrd  r9, r7, [r3, #SCALES]
@@ -68,9 +69,10 @@ enter:
     bl    enter
 .endm
 
-/* Computes eight outputs from their sums in r0 to lr, which belong to two vectors alternately. q4 says where the bytes go. Multipliers and shifts are
- * at r9 and r9 + 16. Those of the second vector are `second` bytes further. r9 advances to the next scales. With the range of a ReLU, negative sums
- * saturate to the zero point, so `sums >> 31` is omitted. */
+/* Computes eight outputs in two vectors of four. Registers r0, r2, r4 and r6 hold the sums of the first vector, and r8, r10, r12 and lr hold those
+ * of the second vector. Register q4 holds the distances at which the caller stores the bytes. The multipliers are at r9, and the shifts are at r9 +
+ * 16. The scales of the second vector are `second` bytes further. The macro advances r9 to the next scales. If `relu` is 1, the macro omits `sums >>
+ * 31`, because negative sums saturate to the zero point. */
 .macro OUTPUTS second, relu
     vmov  q0[2], q0[0], r0, r4
     vmov  q0[3], q0[1], r2, r6
@@ -120,14 +122,16 @@ enter:
     .size \name, . - \name
 .endm
 
-/*   r0, r2, r4, r6   sums of the first four channels     r8, r10, r12, lr   of the second     r1   next bytes     r5   next weights of the first four
- *   r3   of the second     r7   next outputs     r9   next scales     r11   end of the bytes */
+/* This macro defines a function that computes eight channels of one pixel at once. Registers r0, r2, r4 and r6 hold the sums of the first four
+ * channels, and r8, r10, r12 and lr hold the sums of the last four channels. Register r1 points to the next bytes, and r11 is the end of the bytes.
+ * Register r5 points to the next weights of the first four channels, and r3 points to the next weights of the last four channels. Register r7 points
+ * to the next outputs, and r9 points to the next scales. */
 .macro ONE_PIXEL name, relu
     FUNCTION \name, tmo_mve_conv
     ENTER 17, \relu
     adr   r4, 8f
     vldrh.u16 q4, [r4]
-    lsl   r3, r11, #2        /* number of bytes of the weights of four channels */
+    lsl   r3, r11, #2        /* The weights of four channels take this number of bytes. */
     strd  r0, r3, [sp, #AGAIN]
     add   r11, r11, r0
     mov   r3, r5
@@ -171,7 +175,8 @@ enter:
 8:  .hword 0, 4, 1, 5, 2, 6, 3, 7
 .endm
 
-/* This macro computes pairs of pixels instead of four more channels. Bytes are at r1 and r3, and weights are at r5. One pair follows the other. */
+/* This macro defines a function that computes four channels of two pixels at once, for one pair of pixels after the other. Registers r1 and r3 point
+ * to the next bytes of the two pixels, and r5 points to the next weights. */
 .macro TWO_PIXELS name, relu
     FUNCTION \name, tmo_mve_conv
     ENTER 14, \relu
@@ -188,7 +193,7 @@ enter:
     add   r11, r11, r0
 1:  ldmia r9, {r0, r2, r4, r6}
     ldmia r9!, {r8, r10, r12, lr}
-    ldmia sp, {r1, r3, pc}   /* jumps to the entry */
+    ldmia sp, {r1, r3, pc}   /* jumps to the address ENTRY */
     .balign 4
 2:  .rept 4
     vldrb.8 q0, [r1], #16
@@ -238,10 +243,11 @@ enter:
     ONE_PIXEL tmo_mve_relu_1, 1
     TWO_PIXELS tmo_mve_relu_2, 1
 
-/* Rows that fit a vector are copied at 2. Adjacent rows of a few whole vectors are copied at 10, other rows at 6, and single bytes at 8.
+/* tmo_mve_copy() has four loops. The code at label 2 copies rows of up to 16 bytes. The code at label 10 copies rows of a few whole vectors to
+ * adjacent addresses. The code at label 6 copies other rows, and the code at label 8 copies single bytes.
  *
- *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step
- *   r8   apart */
+ * Register r0 points to the destination, and r1 points to the next row in the list of rows. Register r2 is the argument `offset`, and r3 is the
+ * number of windows that are left. Registers r4 to r8 hold the fields of tmo_mve_rows in order. */
     .equ UNROLLED, 12
     FUNCTION tmo_mve_copy
     push  {r4-r10, lr}
@@ -272,7 +278,7 @@ enter:
     tst   r6, #15
     bne   6f
     adr   r9, 5f
-    sub   r9, r9, r6, lsr #1 /* eight bytes of instructions copy sixteen bytes */
+    sub   r9, r9, r6, lsr #1 /* Eight bytes of instructions copy sixteen bytes. */
     orr   r9, r9, #1
 10: dls   lr, r5
 9:  ldr   r12, [r1], #4
@@ -301,7 +307,7 @@ enter:
     subs  r9, r9, #1
     bne   7b
     b     0f
-8:  add   r9, r0, r5         /* the last four bytes may end after the last row */
+8:  add   r9, r0, r5         /* The last store of four bytes may end after the last row. */
     dlstp.32 lr, r5
 9:  vldrw.u32 q0, [r1], #16
     vldrb.u32 q1, [r2, q0]
@@ -314,22 +320,25 @@ enter:
     pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
-/* Offsets in a tmo_mve_window from r1, which points behind `base`. */
+/* These are offsets in a tmo_mve_window from r1, which points to the field after `base`. */
     .equ BASE, -4
-    .equ COLUMNS, 0          /* and dilation_w */
-    .equ FIRST, 8            /* and end */
-    .equ DILATION_H, 16      /* and gap */
+    .equ COLUMNS, 0          /* The next field is dilation_w. */
+    .equ FIRST, 8            /* The next field is `end`. */
+    .equ DILATION_H, 16      /* The next field is `gap`. */
     .equ WIDTH, 24
 
-/* Adjacent pixels of a row are copied together at 6. Pixels of a few whole vectors are copied at 2, and other pixels at 4.
+/* tmo_mve_take() has three loops. The code at label 6 copies the adjacent pixels of a row together. The code at label 2 copies pixels of a few whole
+ * vectors, and the code at label 4 copies other pixels.
  *
- *   r0   to     r2   lane     r3   column     r4   row of the lane     r5   rows left     r6   bytes of a pixel     r7   instructions for one at 2
- *   r8   next pixel of the rolling buffer     r9   its depth     r10   step     r11   pixel 0 */
+ * Register r0 points to the destination. Register r2 points to the current column window. Register r3 is the column of the first pixel, and r4 is
+ * the number of the row inside the column window. Register r5 is the number of rows that are left. Register r6 is the number of bytes of a pixel.
+ * Register r7 is the address of the code that copies a pixel at label 2. Register r8 is the position of the next pixel in the rolling buffer, and r9
+ * is the number of pixels in the rolling buffer. Register r10 is the distance between pixels. Register r11 is the address of the rolling buffer. */
     FUNCTION tmo_mve_take
     push  {r1, r4-r11, lr}
     adr   r7, 3f
     ldm   r1!, {r2-r6, r11}
-    sub   r7, r7, r6, lsr #1 /* eight bytes of instructions copy sixteen bytes */
+    sub   r7, r7, r6, lsr #1 /* Eight bytes of instructions copy sixteen bytes. */
     orr   r7, r7, #1
 1:  ldrd  r11, r9, [r2]
     ldrh  r12, [r2, #8]
@@ -365,7 +374,7 @@ enter:
     subhs r8, r8, r9
     le    lr, 2b
     b     7f
-4:  str   lr, [sp]           /* pixels left */
+4:  str   lr, [sp]           /* number of pixels that are left */
     mla   r12, r8, r6, r11
     dlstp.8 lr, r6
 5:  vldrb.8 q0, [r12], #16

@@ -2,13 +2,14 @@
 /* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium, with the same bits as their twin in
  * C.
  *
- * They compute sixteen channels of one pixel at a time, from two taps at once. The sum of two products fits int16, since no weight is -128. Channels
- * c, c + 1, c + 2 and c + 3 go to four vectors of sums. The packing has all constants in the order of these vectors. */
+ * The functions multiply two taps of sixteen channels of a pixel at once. The sum of two products fits int16, because no weight is -128. The sums of
+ * sixteen channels are in four vectors. Channels whose numbers have the same remainder modulo 4 share a vector. The constants are packed in the
+ * order of the vectors. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #include "tmo/function.h"
 
-/* Adds the int16 of `products` to two vectors of sums. */
+/* Adds eight int16 products to two vectors of four int32 sums each. */
 .macro ADD_UP products, even, odd
     vmovlb.s16 q7, \products
     vadd.i32 \even, \even, q7
@@ -23,7 +24,7 @@
     vldrw.32 q3, [\constants, #48]
 .endm
 
-/* Multiplies the pixels of two taps by the weights at constants + at. */
+/* Multiplies sixteen channels of two taps by the weights at the address constants + at. */
 .macro TWO_TAPS a, b, constants, at
     vldrb.8 q4, [\a], #16
     vldrb.8 q5, [\constants, #\at]
@@ -49,7 +50,7 @@
     vrshl.s32 \sums, \sums, q5
 .endm
 
-/* Computes sixteen outputs from their sums. The range is at sp. */
+/* Computes sixteen outputs from their sums. The stack has the zero point, the minimum and the maximum of the outputs. */
 .macro OUTPUTS constants, first, second
     SCALE q0, \constants, 0
     SCALE q1, \constants, 16
@@ -71,10 +72,12 @@
     vmin.s8 q6, q6, q7
 .endm
 
-/* tmo_mve_depthwise() computes windows with any number of taps, which are listed.
+/* tmo_mve_depthwise() computes windows with any number of taps, whose addresses are in a list.
  *
- *   r0   next tap     r1   next constants     r2   out, so that r2 + r6 is where outputs go     r3   turns     r4, r5   taps
- *   r6   bytes to the first of the sixteen channels     r7   of the last sixteen     r8   taps     r9   constants     r10   pixels */
+ * Register r0 points to the next tap in the list, and r8 is the address of the list. Register r1 points to the next constants, and r9 is the address
+ * of all constants. Register r3 is the number of pairs of taps. Registers r4 and r5 hold the addresses of two taps. Register r6 is the distance in
+ * bytes from a tap's address to the current sixteen channels, and r7 is the distance to the last sixteen channels. The outputs go to r2 + r6.
+ * Register r10 is the number of pixels that are left. */
     .equ TURNS, 12 + 36 + 64
     .equ CHANNELS, TURNS + 4
     .equ STEP, TURNS + 8
@@ -82,7 +85,7 @@
     FUNCTION tmo_mve_depthwise
     push  {r4-r11, lr}
     vpush {d8-d15}
-    sub   sp, #12             /* the range takes three words */
+    sub   sp, #12             /* The zero point and the range take three words. */
     ldr   r7, [sp, #STEP + 4]
     ldrsb r4, [r7]
     ldrsb r5, [r7, #1]
@@ -115,14 +118,14 @@
     sub   r4, r6, r7
     cmp   r4, #16
     beq   3f
-    mov   r6, r7              /* the last sixteen channels overlap the channels before them */
+    mov   r6, r7              /* The last sixteen channels may overlap the channels before them. */
     b     1b
 3:  subs  r10, r10, #1
     beq   4f
     ldrd  r4, r5, [sp, #CHANNELS]
     mov   r1, r9
-    sub   r6, r6, r4          /* moves to the pixel's first channel, */
-    add   r6, r6, r5          /* and then to that of the next pixel */
+    sub   r6, r6, r4          /* moves to the first channel of the pixel */
+    add   r6, r6, r5          /* moves to the first channel of the next pixel */
     add   r2, r2, r4
     sub   r2, r2, r5
     add   r7, r7, r5
@@ -132,7 +135,7 @@
     pop   {r4-r11, pc}
     .size tmo_mve_depthwise, . - tmo_mve_depthwise
 
-/* These macros multiply two taps, like TWO_TAPS, or one tap by the next weights. */
+/* NEXT_TWO multiplies two taps by the next weights at r9, and NEXT_TAP multiplies one tap. */
 .macro NEXT_TWO a, b
     vldrb.8 q4, [\a], #16
     vldrb.8 q5, [r9], #16
@@ -151,14 +154,14 @@
 
 .macro NEXT_TAP a
     vldrb.8 q4, [\a], #16
-    vldrb.8 q5, [r9], #32     /* weights are padded to an even number of taps */
+    vldrb.8 q5, [r9], #32     /* 16 bytes of padding follow the weights of the ninth tap. */
     vmullb.s8 q6, q4, q5
     vmullt.s8 q4, q4, q5
     ADD_UP q6, q0, q1
     ADD_UP q4, q2, q3
 .endm
 
-/* This macro omits `sums >> 31`, because the outputs that it would change saturate. */
+/* Scales four sums. The macro omits `sums >> 31`, because all outputs that would differ saturate. */
 .macro NEXT_SCALE sums, next
     vldrw.32 q4, [r9], #64
     vqrdmulh.s32 \sums, \sums, q4
@@ -166,10 +169,11 @@
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* tmo_mve_depthwise_9() computes nine taps with the whole range of a ReLU, as a tmo_mve_nine says. The last sixteen channels may overlap the channels
- * before them. If there are fewer than sixteen channels, their number is a multiple of four, and missing channels are masked.
+/* tmo_mve_depthwise_9() computes windows of 3x3 taps whose outputs have the range of a ReLU. The argument is a tmo_mve_nine. The last sixteen
+ * channels may overlap the channels before them. If the number of channels is 4, 8 or 12, loads and stores of missing channels are masked.
  *
- *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   channels left */
+ * Registers r0 to r8 hold the addresses of nine taps. Register r9 points to the next constants, and r10 points to the next outputs. Register r11 is
+ * the zero point. Register lr is the number of channels that are left. */
     .equ MISSING, 24
     .equ WIDTH, 28
     .equ STRIDE, 32
@@ -183,7 +187,7 @@
     .equ COLUMN, 64
     .equ PIXELS, 68
 
-/* Replaces the taps of column r12 in all three rows if the column is outside the input. */
+/* Replaces the taps of a column in all three rows by the pixel at r11 if the column r12 is outside the input. */
 .macro COLUMN_OF a, b, c
     cmp   r12, r9
     ittt  hs
@@ -202,7 +206,7 @@
     cbz   r1, 1f
     ldmia r1, {r0-r8}
     b     2f
-1:  ldr   r12, [lr, #COLUMN] /* finds the taps of a window, any of which may be missing */
+1:  ldr   r12, [lr, #COLUMN] /* finds the addresses of nine taps, of which some may be outside the input */
     ldmia lr, {r0, r2, r3, r5, r6, r8}
     mla   r0, r12, r2, r0
     add   r1, r0, r2
@@ -261,7 +265,7 @@
     ldrd  r11, r12, [lr, #INSIDE]
     cmp   r9, r11
     bhs   1b
-    cmp   r12, #0             /* the window is inside the input like the one before, so its taps are a few pixels further */
+    cmp   r12, #0             /* If two adjacent windows are inside the input, all taps move on by r12. */
     beq   2b
     add   r0, r0, r12
     add   r1, r1, r12
@@ -273,7 +277,7 @@
     add   r7, r7, r12
     add   r8, r8, r12
     b     2b
-5:  ldr   r12, [lr, #MORE]   /* the last sixteen channels follow */
+5:  ldr   r12, [lr, #MORE]   /* The last sixteen channels follow. */
     mov   lr, #16
     sub   r12, lr, r12
     sub   r0, r0, r12

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_thumb_four() of tmo/kernels.h computes convolutions on Armv6-M, where compilers run out of registers.
+/* tmo_thumb_four() of tmo/kernels.h adds products to the sums of four channels on Armv6-M. The function is in assembly, because compilers need more
+ * registers than Armv6-M has.
  *
- *   r0       -(bytes left)    r1..r4   the ends of the weights of four channels   r5  where the bytes would end    r14 step - 1
- *   r6, r7   value, product   r8..r11  sums                                       r12 -zero point */
+ * Register r0 is minus the number of bytes that are left, so that the loop ends when r0 is 0. Registers r1 to r4 point to the ends of the weights of
+ * four channels. The address of the next byte is r5 + r0. Register r6 holds a value minus its zero point, and r7 holds a weight and then a product.
+ * Registers r8 to r11 hold the sums. Register r12 holds minus the zero point. Register r14 is the distance between two bytes, minus 1. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 
 #include "tmo/function.h"
@@ -60,7 +62,7 @@
     bne   3f
     lsrs  r7, r0, #1
     bcs   2f
-1:                  @ bytes side by side: two a turn, an odd one first
+1:                  @ The loop for adjacent bytes multiplies two bytes. An odd number of bytes begins at label 2.
     BYTE
 2:
     BYTE
@@ -69,7 +71,7 @@
 3:
     BYTE
     add   r5, r14
-    bne   3b        @ as BYTE says
+    bne   3b        @ BYTE has set the flags.
 4:
     ldr   r0, [sp, #SUMS]
     mov   r4, r8
