@@ -212,6 +212,18 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
+/* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because any iteration stays inside its buffers. */
+TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *group) {
+  const uint32_t size = tmo_header_of(c->program)->size;
+  if (group->loops >= size) return TMO_ERROR_TABLE;
+  const uint8_t *const first = tmo_loops(c->program, group);
+  const tmo_loop_body body = tmo_read_loop(first, c->program + size, group->n_ops);
+  if (body.iterations == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
+  if (body.iterations > c->iterations_left) return TMO_ERROR_ITERATIONS;
+  c->iterations_left -= body.iterations;
+  return TMO_OK;
+}
+
 /* Checks one group of operators. `first` is the number of operators in all earlier groups. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
@@ -220,24 +232,7 @@ static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t f
   for (uint32_t i = first; i < first + group->n_ops; ++i) {
     if (!check_op(c, group, i)) return TMO_ERROR_OP;
   }
-  return TMO_OK;
-}
-
-/* Checks that the loops have as many iterations as the header states. The order of the iterations does not affect safety, because any iteration stays
- * inside its buffers. */
-TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
-  const tmo_header *h = tmo_header_of(c->program);
-  uint32_t iterations = 0;
-  for (uint32_t i = 0; i < h->n_groups; ++i) {
-    const tmo_group *group = &tmo_groups(c->program)[i];
-    if (!tmo_has_constant(c, group->loops, 1, 1)) return TMO_ERROR_TABLE;
-    const uint8_t *const first = tmo_loops(c->program, group);
-    const tmo_loop_body body = tmo_read_loop(first, c->program + h->size, group->n_ops);
-    if (body.iterations == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
-    if (body.iterations > h->iterations - iterations) return TMO_ERROR_ITERATIONS;
-    iterations += body.iterations;
-  }
-  return iterations == h->iterations ? TMO_OK : TMO_ERROR_ITERATIONS;
+  return check_loops(c, group);
 }
 
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
@@ -245,7 +240,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_status status = tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
   if (status != TMO_OK) return status;
   const tmo_header *h = tmo_header_of(program);
-  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
+  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), h->iterations, 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
     /* a program that runs on several devices has no state, because its tmo_messenger has the state's place in io[] */
@@ -270,5 +265,5 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     first += group->n_ops;
   }
   if (first == 0 || first != h->n_ops) return TMO_ERROR_TABLE;
-  return check_loops(&c);
+  return c.iterations_left == 0 ? TMO_OK : TMO_ERROR_ITERATIONS;
 }

@@ -16,7 +16,7 @@ bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uin
 }
 
 bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment) {
-  return offset != 0 && tmo_lies_in(tmo_header_of(c->program)->size, offset, bytes, alignment);
+  return tmo_lies_in(tmo_header_of(c->program)->size, offset, offset == 0 ? TMO_TOO_MANY : bytes, alignment);
 }
 
 bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment) {

@@ -45,8 +45,8 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_iterative(op)) {
     return tmo_in_tiles(o->group, op) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
-  const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
-  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
+  if (op->kernel_h != o->in->height || op->dilation_h != 1 || op->pad_top != 0 || o->out->height != 1) return false;
+  return tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
 }
 
 /* Checks the arrays of n multipliers and n shifts. */
@@ -435,8 +435,9 @@ static int family_of(uint8_t kind) {
 /* tmo_check_build() has already rejected kinds whose kernels this build lacks. */
 bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);
-  if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
+  if (op->packing != TMO_PACKING_NONE) {
+    return tmo_check_packed(c, o) && (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) ? pointwise(op) : check_windowed(c, o));
+  }
   if (tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind) && !check_accesses(c, o)) return false;
   switch (family_of(op->kind)) {
 #define CHECK(family) case tmo_family_##family: return check_##family(c, o);

@@ -78,7 +78,7 @@ static void narrow_channels(execution *f, stretch channels) {
   k->out_channels = channels.end - first;
   if (tmo_is_in(TMO_FILTERED_KINDS, op->kind)) k->in_channels = k->out_channels;
   if (op->packing == TMO_PACKING_NONE) {
-    point_at_constants(f, 0, first);
+    skip_channels(k, 0, first);
   } else if (tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE)) {
     k->weights += (size_t)(first / 4) * depthwise_bytes(op);
   } else {
@@ -287,7 +287,7 @@ static bool check_shardings(const tmo_checker *c, const tmo_group *group, const 
 tmo_status tmo_check_cores(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   if (tmo_cores_of(program) == NULL) return TMO_OK;
-  const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
+  const tmo_checker c = {.program = (const uint8_t *)program, .tensors = tmo_tensors(program), .ops = tmo_ops(program)};
   const tmo_cores *cores = tmo_cores_of(program);
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shardings, tmo_times(sizeof(tmo_sharding), h->n_ops), 4)) return TMO_ERROR_TABLE;

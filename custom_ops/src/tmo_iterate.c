@@ -28,65 +28,103 @@ TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32
   }
 }
 
-/* Sets the kernel's pointers to the scales, biases and weights of the channels that the iteration reads and writes. */
-static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_out) {
-  const tmo_op *op = f->kernel.op;
-  const void *program = f->run->program;
-  tmo_kernel *k = &f->kernel;
-  k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
-  k->weights = tmo_weights_of(f->run, op);
-  k->first_weight = 0;
-  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
-  k->shifts = (const int8_t *)tmo_constant(program, op->shifts);
-  if (tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind)) {
-    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS, op->kind) ? &f->out : &f->in)->tensor->channels / tmo_element_bytes(op);
-  }
-  if (first_in + first_out > 0) skip_channels(k, first_in, first_out);
+/* Sets the kernel's arguments that differ from row to row. */
+static void set_row(execution *f) {
+  const tmo_run_state *run = f->run;
+  if (!HAS_ACCESS || f->kernel.op->access == 0) return;
+  f->kernel.row = run->current.row;
+  f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->current.row).first;
 }
 
-/* Sets k->sums to the int32 sums of the iteration's outputs. If the operator adds up the products of channel groups, each row of a stripe has sums of
- * its own. */
-static void point_at_sums(execution *f) {
+/* Sets the distances in bytes between the pixels and between the channels of two operands. An operand with only one column or one channel is
+ * repeated. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
+static void step_through_operands(execution *f) {
+  const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
+  for (uint8_t k = 0; k < 2; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
+    f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
+    f->kernel.channel_step[k] = in->channels == channels ? 1 : 0;
+  }
+}
+
+/* Sets the arguments that only kernels of unpacked operators read, and restricts the arguments to the iteration's channel group. k->sums then points
+ * to the int32 sums of the iteration's outputs. If the operator adds up the products of channel groups, each row of a stripe has sums of its own. */
+static void set_up_plain(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;
   tmo_kernel *k = &f->kernel;
-  k->scratch = f->run->workspace + op->accumulator;
-  k->sums = (int32_t *)k->scratch;
+  if (op->bias == 0) k->bias = NULL;
+  k->first_weight = 0;
+  k->multipliers = (const int32_t *)tmo_constant(f->run->program, op->multipliers);
+  k->shifts = (const int8_t *)tmo_constant(f->run->program, op->shifts);
+  if (tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind)) {
+    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS, op->kind) ? &f->out : &f->in)->tensor->channels / tmo_element_bytes(op);
+  }
+  if (tmo_channel_groups(op) > 1) {
+    const tmo_channels read = narrow(f->run, op, &f->in, tmo_reads_channel_group(op));
+    const tmo_channels written = narrow(f->run, op, &f->out, tmo_writes_channel_group(op));
+    k->in_channels = read.count;
+    k->out_channels = written.count;
+    if (read.first + written.first > 0) skip_channels(k, read.first, written.first);
+  }
+  set_row(f);
+  if (HAS_BINARY && op->n_inputs > 1) step_through_operands(f);
+  k->first = k->last = true;
   if (tmo_iterative(op)) {
+    k->sums = (int32_t *)k->scratch;
     k->first = tmo_starts_sums(at);
     k->last = tmo_ends_sums(op, f->in.tensor, at);
   } else if (tmo_sums_channel_groups(op)) {
-    k->sums += tmo_channel_group_sum(op, f->out.tensor, at);
+    k->sums = (int32_t *)k->scratch + tmo_channel_group_sum(op, f->out.tensor, at);
     k->first = at->channel_group == 0;
     k->last = at->channel_group + 1 == tmo_passes(op);
-  } else {
-    k->sums = NULL;
-    k->first = k->last = true;
   }
 }
 
-#if TMO_RUNS_PACKED
-enum { FEW_ROWS = 7 };
-
-/* Computes an output row of a packed depthwise convolution whose window has few rows. The function is not inlined, because its array needs a large
- * stack frame. */
-TMO_OWN_FRAME static void iterate_depthwise_row(const execution *f) {
-  const int8_t *pixels[FEW_ROWS];
-  const tmo_window window = read_rows(f, pixels);
-  tmo_depthwise_packed_row(&f->kernel, &window, output_pixel(f, f->run->current.row, 0));
+TMO_OWN_FRAME static void set_up(execution *f) {
+  const tmo_run_state *run = f->run;
+  tmo_kernel *k = &f->kernel;
+  const tmo_op *op = k->op;
+  f->in = tmo_view_of(run, op->input[0]);
+  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
+  const tmo_view made = {out, tmo_output_base(run, out), out->channels};
+  f->out = made;
+  k->in_width = f->in.tensor->width;
+  k->whole_rows = tmo_by_row(op);
+  k->out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
+  k->in_channels = f->in.pixel;
+  k->out_channels = f->out.pixel;
+  k->bias = (const int32_t *)tmo_constant(run->program, op->bias);
+  k->weights = tmo_weights_of(run, op);
+  k->scratch = run->workspace + op->scratch;
+  k->sums = NULL;
+  if (!TMO_RUNS_PACKED || op->packing == TMO_PACKING_NONE) set_up_plain(f);
 }
-#endif
 
-/* Computes the output pixel in column x, or the whole output row in a group without tiles. */
-TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
+/* Computes the output pixel in column x, or the whole output row in a group without tiles. `pixels` has room for the addresses of the inputs. */
+TMO_OWN_FRAME static void compute_window(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
-  const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
   int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->current.row, x);
   if (tmo_by_row(op)) {
     call_row_kernel(&f->kernel, &window, out);
   } else {
     call_pixel_kernel(&f->kernel, &window, out);
+  }
+}
+
+TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
+  const int8_t *pixels[TMO_MAX_TAPS];
+  compute_window(f, x, pixels);
+}
+
+static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
+  enum { FEW_ROWS = 7 }; /* the addresses of few rows take less stack */
+  const int8_t *rows[FEW_ROWS];
+  if (tmo_lacks_access(f->kernel.op) && f->kernel.op->kernel_h <= FEW_ROWS) {
+    compute_window(f, 0, rows);
+  } else {
+    iterate_window(f, 0);
   }
 }
 
@@ -407,76 +445,24 @@ TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op
 }
 
 /* Copies the pixels of one operand that the indices in the other operand select. */
-TMO_OWN_FRAME static tmo_status gather_nd(const execution *f) {
+TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op *op) {
+  execution f;
+  f.run = run;
+  f.kernel.op = op;
+  set_up(&f);
   const int8_t *rows[2];
-  const tmo_window window = read_by_access(f, rows, false);
-  const uint32_t first = tmo_first_operand(&f->kernel), depth = tmo_tensors(f->run->program)[f->kernel.op->input[1 - first]].channels / TMO_INDEX_BYTES;
-  const uint32_t pixels = tmo_tensors(f->run->program)[f->kernel.op->input[first]].width;
+  const tmo_window window = read_by_access(&f, rows, false);
+  const uint32_t first = tmo_first_operand(&f.kernel), depth = tmo_tensors(run->program)[op->input[1 - first]].channels / TMO_INDEX_BYTES;
+  const uint32_t pixels = tmo_tensors(run->program)[op->input[first]].width;
   const int8_t *index = window.pixels[1 - first];
-  int8_t *out = output_pixel(f, 0, 0);
-  for (uint32_t x = 0; x < f->out.tensor->width; ++x, out += f->kernel.out_channels) {
+  int8_t *out = output_pixel(&f, 0, 0);
+  for (uint32_t x = 0; x < f.out.tensor->width; ++x, out += f.kernel.out_channels) {
     uint64_t at = 0; /* the sum is unsigned, because it may wrap in a damaged program */
-    for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f->kernel.bias[k]);
+    for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f.kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
-    memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* in a damaged program, the two pixels may overlap */
+    memmove(out, window.pixels[first] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the two pixels may overlap */
   }
   return TMO_OK;
-}
-
-/* Sets the distances in bytes between the pixels and between the channels of two operands. An operand with only one column or one channel is
- * repeated. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
-static void step_through_operands(execution *f) {
-  const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
-  for (uint8_t k = 0; k < 2; ++k) {
-    const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
-    f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
-    f->kernel.channel_step[k] = in->channels == channels ? 1 : 0;
-  }
-}
-
-/* Sets the kernel's arguments for a packed operator. A packed operator has neither sums nor channel groups. */
-static void set_up_packed(execution *f) {
-  const tmo_op *op = f->kernel.op;
-  tmo_kernel *k = &f->kernel;
-  k->in_channels = f->in.pixel;
-  k->out_channels = f->out.pixel;
-  k->bias = (const int32_t *)tmo_constant(f->run->program, op->scales);
-  k->weights = tmo_weights_of(f->run, op);
-  k->scratch = f->run->workspace + op->scratch;
-  k->sums = NULL;
-}
-
-/* Sets the kernel's arguments that differ from row to row. */
-static void set_row(execution *f) {
-  const tmo_run_state *run = f->run;
-  if (!HAS_ACCESS || f->kernel.op->access == 0) return;
-  f->kernel.row = run->current.row;
-  f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->current.row).first;
-}
-
-TMO_OWN_FRAME static void set_up(execution *f) {
-  const tmo_run_state *run = f->run;
-  const tmo_op *op = f->kernel.op;
-  f->in = tmo_view_of(run, op->input[0]);
-  f->out = tmo_view_of(run, op->output);
-  f->kernel.in_width = f->in.tensor->width;
-  f->kernel.whole_rows = tmo_by_row(op);
-  f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
-  if (TMO_RUNS_PACKED && op->packing != TMO_PACKING_NONE) {
-    set_up_packed(f);
-    return;
-  }
-  tmo_channels read = {0, f->in.pixel}, written = {0, f->out.pixel};
-  if (tmo_channel_groups(op) > 1) {
-    read = narrow(run, op, &f->in, tmo_reads_channel_group(op));
-    written = narrow(run, op, &f->out, tmo_writes_channel_group(op));
-  }
-  f->kernel.in_channels = read.count;
-  f->kernel.out_channels = written.count;
-  set_row(f);
-  if (HAS_BINARY && op->n_inputs > 1) step_through_operands(f);
-  point_at_constants(f, read.first, written.first);
-  point_at_sums(f);
 }
 
 #ifndef TMO_WITHIN_CORES
@@ -629,34 +615,35 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-static tmo_status iterate_one(const tmo_run_state *run, const tmo_op *op) {
+/* Returns whether a GATHER, GATHER_ND or COPY operator was run, whose iterations need no arguments of a kernel. */
+static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
+  *status = TMO_OK;
+  if (tmo_is_kind(op, TMO_OP_GATHER)) {
+    const uint32_t end = tmo_end_column(op, &tmo_tensors(run->program)[op->output], &run->current);
+    *status = gather(run, op, tmo_by_row(op) ? run->current.row + 1u : end);
+  } else if (tmo_is_kind(op, TMO_OP_GATHER_ND)) {
+    *status = gather_nd(run, op);
+  } else if (tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op)) {
+    tmo_copy_rows(run, op, run->current.row + 1u);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
+  tmo_status status;
+  if (op->packing == TMO_PACKING_NONE && iterate_moved(run, op, &status)) return status;
   execution f; /* set_up() sets only the fields that the operator's kernel reads */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
-  if (tmo_has_kind(TMO_OP_GATHER_ND) && op->kind == TMO_OP_GATHER_ND) return gather_nd(&f);
-#if TMO_RUNS_PACKED
-  if (HAS_PACKED_DEPTHWISE && tmo_by_row(op) && tmo_packs_depthwise(op) && op->kernel_h <= FEW_ROWS) {
-    iterate_depthwise_row(&f);
-    return TMO_OK;
-  }
-#endif
   if (tmo_by_row(op)) {
-    iterate_window(&f, 0);
+    iterate_row(&f);
   } else if (tmo_iterative(op)) {
     iterate_accumulated_tile(&f);
   } else {
     iterate_columns(&f, tmo_end_column(op, f.out.tensor, &run->current));
   }
-  return TMO_OK;
-}
-
-tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
-  if (tmo_is_kind(op, TMO_OP_GATHER)) {
-    const uint32_t end = tmo_end_column(op, &tmo_tensors(run->program)[op->output], &run->current);
-    return gather(run, op, tmo_by_row(op) ? run->current.row + 1u : end);
-  }
-  if (!tmo_is_kind(op, TMO_OP_COPY) || !copies_rows(run, op)) return iterate_one(run, op);
-  tmo_copy_rows(run, op, run->current.row + 1u);
   return TMO_OK;
 }

@@ -125,7 +125,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
     /* a window that begins in the padding has coordinates that wrap to large numbers */
     const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
     if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
-    tmo_list_row_pixels(in, base + x * k->in_channels, y, 1, high, 1, 0, rows);
+    tmo_list_row_pixels(in, base + x * k->in_channels, false, y, 1, high, 1, 0, rows);
     for (uint32_t i = 0; i < n; ++i) windows[p + i] = rows + i * op->stride_h;
   }
   return true;
@@ -271,7 +271,7 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
   const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
   const uint32_t start = x * op->stride_w - op->pad_left; /* wraps to a large number if the first window begins in the padding */
-  tmo_list_row_pixels(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  tmo_list_row_pixels(in, tmo_base_of(run, in), false, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   if (rows.count == op->kernel_h && op->dilation_w == 1 && start < in->width && start + (n - 1) * op->stride_w + op->kernel_w <= in->width) {
     tmo_conv_dsp_gather_inside(k, &window, start * k->in_channels, n);
     return;

@@ -163,10 +163,10 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
     if (k.whole_rows) {
       window.count = (uint16_t)w.rows.count;
       window.offset = first;
-      tmo_list_row_pixels(in, base, w.rows.start, op->dilation_h, w.rows.count, 1, 0, taps);
+      tmo_list_row_pixels(in, base, tmo_is_reversed(in), w.rows.start, op->dilation_h, w.rows.count, 1, 0, taps);
     } else {
       const int32_t apart = (int32_t)(op->dilation_w * k.in_channels);
-      tmo_list_row_pixels(in, base + first, w.rows.start, op->dilation_h, w.rows.count, w.columns.count, backwards ? -apart : apart, taps);
+      tmo_list_row_pixels(in, base + first, tmo_is_reversed(in), w.rows.start, op->dilation_h, w.rows.count, w.columns.count, backwards ? -apart : apart, taps);
     }
   }
   int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);

@@ -10,30 +10,26 @@ tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_
   uint32_t iterations = 0, depth = 0;
   bool is_empty = true; /* whether the innermost loop has run no operator so far */
   turns[0] = 1;
-  for (;;) {
-    const uint32_t left = (uint32_t)(limit - at);
-    if (left < 1) return damaged;
+  for (uint32_t bytes; at < limit; at += bytes) {
     const uint8_t code = *at;
+    bytes = tmo_loop_bytes(code);
+    if (bytes > (uint32_t)(limit - at)) return damaged;
+    const uint32_t times = turns[depth], number = bytes == 1 ? code : tmo_loop_number(at + 1);
     if (code == TMO_LOOP_END) {
       const tmo_loop_body body = {iterations, at};
       if (is_empty) return damaged;
       if (depth-- == 0) return body;
-      ++at;
     } else if (code == TMO_LOOP_REPEAT) {
-      if (left < TMO_LOOP_REPEAT_BYTES || depth == TMO_LOOP_DEPTH) return damaged;
-      turns[depth + 1] = tmo_times(turns[depth], tmo_loop_number(at + 1));
+      if (depth == TMO_LOOP_DEPTH) return damaged;
+      turns[++depth] = tmo_times(times, number);
       is_empty = true;
-      at += TMO_LOOP_REPEAT_BYTES;
-      ++depth;
     } else {
-      const uint32_t bytes = tmo_iteration_bytes(code), times = turns[depth];
-      if (left < bytes || (code < TMO_LOOP_NEAR ? code : tmo_loop_number(at + 1)) >= n_ops) return damaged;
-      if (times == 0 || times >= TMO_TOO_MANY - iterations) return damaged;
+      if (number >= n_ops || times == 0 || times >= TMO_TOO_MANY - iterations) return damaged;
       iterations += times;
       is_empty = false;
-      at += bytes;
     }
   }
+  return damaged;
 }
 
 void tmo_seek(tmo_run_state *run, uint32_t done) {
@@ -48,11 +44,11 @@ void tmo_seek(tmo_run_state *run, uint32_t done) {
   while (done > 0) {
     const uint8_t code = *run->at;
     if (code < TMO_LOOP_REPEAT) {
-      run->at += tmo_iteration_bytes(code);
+      run->at += tmo_loop_bytes(code);
       --done;
       continue;
     }
-    const uint8_t *const first = run->at + TMO_LOOP_REPEAT_BYTES;
+    const uint8_t *const first = run->at + tmo_loop_bytes(code);
     const uint16_t times = tmo_loop_number(run->at + 1);
     const tmo_loop_body body = tmo_read_loop(first, limit, run->group->n_ops);
     const uint32_t whole = tmo_quotient(done, body.iterations);

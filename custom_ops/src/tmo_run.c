@@ -11,12 +11,11 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter in the workspace that says which part of its output an operator computes next. In a group without tiles, the counter is a row
+/* Returns the counter in the workspace that says which part of its output operator `number` of the group computes next. In a group without tiles, the counter is a row
  * number. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
-static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
-  const tmo_group *const group = run->group;
-  const size_t size = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
-  return (uint16_t *)(void *)(run->workspace + group->counters + size * (uint16_t)(op - group->first_op));
+static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
+  const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
+  return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
 }
 
 static void copy_weights(const tmo_run_state *run, const tmo_op *op) {
@@ -30,13 +29,13 @@ static void copy_weights(const tmo_run_state *run, const tmo_op *op) {
 
 static void enter_group(tmo_run_state *run) {
   const tmo_group *const group = run->group;
-  const uint16_t end = (uint16_t)(group->first_op + group->n_ops);
-  for (uint16_t op = group->first_op; op < end; ++op) {
-    uint16_t *const next = counter(run, op);
+  for (uint16_t i = 0; i < group->n_ops; ++i) {
+    const tmo_op *const op = &tmo_ops(run->program)[group->first_op + i];
+    uint16_t *const next = counter(run, i);
     *next = 0;
-    copy_weights(run, &tmo_ops(run->program)[op]);
+    copy_weights(run, op);
     if (!tmo_is_tiled(group)) continue;
-    const tmo_nest nest = tmo_nest_of(run->program, group, &tmo_ops(run->program)[op]);
+    const tmo_nest nest = tmo_nest_of(run->program, group, op);
     tmo_enter_stripe(nest.tensor, nest.stripes, (tmo_iteration *)next);
   }
   run->at = tmo_loops(run->program, group);
@@ -50,15 +49,15 @@ static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && 
 /* Reads loop codes that open or close loops. When the function returns, run->at points to a code that runs an operator, or to the end of the
  * group. */
 TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
-  for (;;) {
-    const uint8_t code = *run->at;
-    if (code < TMO_LOOP_REPEAT) return;
+  for (uint8_t code; (code = *run->at) >= TMO_LOOP_REPEAT;) {
     if (code == TMO_LOOP_REPEAT) {
-      tmo_open_loop(run, run->at + TMO_LOOP_REPEAT_BYTES, tmo_loop_number(run->at + 1));
-    } else if (run->depth == 0) {
-      return;
-    } else if (--run->left[run->depth - 1] > 0) {
-      run->at = run->body[run->depth - 1];
+      tmo_open_loop(run, run->at + tmo_loop_bytes(code), tmo_loop_number(run->at + 1));
+      continue;
+    }
+    if (run->depth == 0) return;
+    tmo_loop *const innermost = &run->loops[run->depth - 1];
+    if (--innermost->left > 0) {
+      run->at = innermost->body;
     } else {
       --run->depth;
       ++run->at;
@@ -229,35 +228,35 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 /* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
  * Returns the number of iterations that were run, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
-  const uint16_t innermost = (uint16_t)(run->depth - 1);
+  tmo_loop *const innermost = &run->loops[run->depth - 1];
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
-  const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
+  const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, *run->at)};
   const tmo_tensor *const t = s.nest.tensor;
   if (t->rows != 1 || t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &s, 0)) return 0;
   if (tmo_stripe_end(t, run->current.stripe) - tmo_stripe_first(t, run->current.stripe) != 1) return 0;
   const uint32_t column = tmo_first_column(op, &run->current), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
-  if (n > run->left[innermost]) n = run->left[innermost];
+  if (n > innermost->left) n = innermost->left;
   const uint32_t end = column + n * op->tile;
   tmo_iteration *const next = (tmo_iteration *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
   tmo_next_iteration(&s.nest, next);
   const tmo_status status = tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
   if (tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK) return UINT32_MAX;
-  run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
+  innermost->left -= n - 1;
   return n;
 }
 
-/* Moves run->current and the operator's counter to the next iteration. Returns false if the counter is invalid. */
-static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
+/* Moves run->current and counter `number` of an operator to the next iteration. Returns false if the counter is invalid. */
+static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, void *counters, uint32_t number, bool is_tiled) {
   if (is_tiled) {
-    tmo_iteration *const next = (tmo_iteration *)(void *)counters + number;
+    tmo_iteration *const next = (tmo_iteration *)counters + number;
     run->current = *next;
     if (!tmo_iteration_fits(nest, next)) return false;
     tmo_next_iteration(nest, next);
     return true;
   }
-  uint16_t *const next = (uint16_t *)(void *)counters + number;
+  uint16_t *const next = (uint16_t *)counters + number;
   const uint32_t row = *next;
   run->current.row = run->current.stripe = (uint16_t)row;
   *next = (uint16_t)(row + 1);
@@ -270,7 +269,7 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   const uint8_t *const at = run->at;
   const bool in_loop = at[1] != *at;
-  uint16_t *const left = in_loop ? &run->left[run->depth - 1] : NULL;
+  uint32_t *const left = in_loop ? &run->loops[run->depth - 1].left : NULL;
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   uint32_t n = 1;
   if (in_loop) {
@@ -283,7 +282,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   run->current.row = run->current.stripe = *next;
   *next = (uint16_t)end;
   if (in_loop) {
-    *left = (uint16_t)(*left - (n - 1));
+    *left -= n - 1;
   } else {
     run->at += n - 1;
   }
@@ -308,10 +307,10 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
     if (n > 1 && n % at_once == 1) --n; /* tmo_iterate_pixels() computes at least two pixels */
     run->at += n - 1;
   } else {
-    uint16_t *const left = &run->left[run->depth - 1];
+    uint32_t *const left = &run->loops[run->depth - 1].left;
     n = *left < most ? *left : most;
     if (n > 1 && n % at_once == 1) --n;
-    *left = (uint16_t)(*left - (n - 1));
+    *left -= n - 1;
   }
   if (n <= 1) return 0;
   tmo_iteration *const counter = (tmo_iteration *)(void *)(run->workspace + run->group->counters) + number;
@@ -331,15 +330,36 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 #endif
 
 #if TMO_RUNS_DSP
-/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. Returns false if a counter is invalid. When
- * iterate_two_rows() returns, run->at points to the second code. */
-static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
-  const uint32_t number = *run->at++;
-  if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;
-  tmo_iterate_two_rows(run, nest->op);
-  return true;
+/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. When iterate_two_rows() returns, run->at points to
+ * the second code. Returns 2, or UINT32_MAX if a counter is invalid. */
+static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
+  const tmo_nest nest = {op, tmo_iterated(run->program, op), 0};
+  ++run->at;
+  if (!count_next(run, &nest, next, 0, false) || !count_next(run, &nest, next, 0, false)) return UINT32_MAX;
+  tmo_iterate_two_rows(run, op);
+  return 2;
 }
 #endif
+
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, this code must be the only code of a loop. If `alone`
+ * is false, the next code must be the same. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns UINT32_MAX after an
+ * error. When the function returns, run->at points to the last code that was run. */
+static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
+  uint32_t n = 0;
+  if (tmo_is_tiled(run->group)) {
+    if (tmo_by_row(op)) return 0;
+    if (alone) n = iterate_along_row(run, most);
+#if TMO_RUNS_DSP
+    if (n == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE) n = iterate_several(run, most);
+#endif
+    return n;
+  }
+  if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && tmo_iterates_rows(op)) return iterate_rows(run, op, next, most);
+#if TMO_RUNS_DSP
+  if (!alone && tmo_makes_two_rows(op)) return iterate_two_rows(run, op, next);
+#endif
+  return n;
+}
 
 /* 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
 #define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
@@ -349,7 +369,7 @@ static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   const uint8_t code = *run->at;
   if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
   const uint32_t number = tmo_loop_number(run->at + 1);
-  run->at += tmo_iteration_bytes(code) - 1;
+  run->at += code == TMO_LOOP_SKIP ? 4 : 2;
   return number;
 }
 
@@ -359,46 +379,29 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
   const bool is_tiled = tmo_is_tiled(group);
-  const uint16_t stripes = group->stripes;
   const tmo_op *const ops = tmo_ops(program) + group->first_op;
   uint8_t *const counters = run->workspace + group->counters;
-  tmo_status status = TMO_OK;
   if (most > run->iterations) most = run->iterations;
   const uint32_t after = run->iterations - most; /* number of iterations that remain if the function does not stop early */
   run->current.channel_group = run->current.tile = 0;
   do {
     const uint32_t number = operator_number(run);
     const tmo_op *const op = &ops[number];
-    run->op = (uint16_t)(group->first_op + number);
     const uint8_t code = run->at[1];
-    uint32_t at_once = 0;
-    const bool alone = code == TMO_LOOP_END && most > 1 && run->depth > 0 && run->at == run->body[run->depth - 1];
-    if (is_tiled && most > 1 && !tmo_by_row(op)) {
-      if (alone) at_once = iterate_along_row(run, most);
-#if TMO_RUNS_DSP
-      if (at_once == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE && (alone || code == number)) {
-        at_once = iterate_several(run, most);
-        if (at_once > most) return TMO_ERROR_ITERATIONS;
-      }
-#endif
-    } else if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && (alone || (code == number && most > 1)) && !is_tiled && tmo_iterates_rows(op)) {
-      at_once = iterate_rows(run, op, (uint16_t *)(void *)counters + number, most);
+    const bool alone = code == TMO_LOOP_END && run->depth > 0 && run->at == run->loops[run->depth - 1].body;
+    uint32_t n = 0;
+    if (most > 1 && (alone || (code == number && code < TMO_LOOP_NEAR))) {
+      n = iterate_together(run, op, counter(run, number), alone, most);
+      if (n > most) return tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER ? TMO_ERROR_INDEX : TMO_ERROR_ITERATIONS;
     }
-    if (tmo_has_kind(TMO_OP_GATHER) && at_once > most) return TMO_ERROR_INDEX;
-#if TMO_RUNS_DSP
-    if (!is_tiled && most > 1 && code == number && tmo_makes_two_rows(op)) {
-      const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};
-      if (!iterate_two_rows(run, &nest, counters)) return TMO_ERROR_ITERATIONS;
-      at_once = 2;
-    }
-#endif
-    if (at_once == 0) {
+    if (n == 0) {
       const tmo_tensor *const t = tmo_iterated(program, op);
-      const tmo_nest nest = {op, t, is_tiled && !tmo_by_row(op) ? stripes : t->height};
-      status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op, nest.tensor) : TMO_ERROR_ITERATIONS;
+      const tmo_nest nest = {op, t, is_tiled && !tmo_by_row(op) ? group->stripes : t->height};
+      const tmo_status status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op, t) : TMO_ERROR_ITERATIONS;
       if (status != TMO_OK) return status;
+      n = 1;
     }
-    most -= at_once > 0 ? at_once : 1;
+    most -= n;
     ++run->at;
     if (most == 0) break;
     if (*run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
@@ -412,10 +415,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
  * iterations. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
-  if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
-    const tmo_status found = find_iteration(run);
-    if (found != TMO_MORE) return found;
-  }
+  const tmo_status found = find_iteration(run);
+  if (found != TMO_MORE) return found;
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
@@ -424,7 +425,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 #endif
   const iteration_code code = read_iteration(run->at);
   run->op = (uint16_t)(run->group->first_op + code.op);
-  const stage s = {tmo_nest_of(run->program, run->group, &tmo_ops(run->program)[run->op]), counter(run, run->op)};
+  const stage s = {tmo_nest_of(run->program, run->group, &tmo_ops(run->program)[run->op]), counter(run, code.op)};
   if (!take_iteration(run, &s, code.skipped)) return TMO_ERROR_ITERATIONS;
   if (is_streamed(run) && lacks_rows(run, s.nest.op)) {
     keep_rows(run);
@@ -444,7 +445,10 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   return after_iteration(run);
 }
 
-tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
+tmo_status tmo_step(tmo_run_state *run) {
+  if (run->iterations > 0 && find_iteration(run) == TMO_MORE) run->op = (uint16_t)(run->group->first_op + read_iteration(run->at).op);
+  return step(run, 1);
+}
 
 #ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file up to here */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }

@@ -135,8 +135,8 @@ static uint32_t alike(const tmo_run_state *state) {
   if (*at >= TMO_LOOP_NEAR) return 1;
   uint32_t n = 1;
   while (at[n] == *at) ++n;
-  const bool is_loop = n == 1 && at[1] == TMO_LOOP_END && state->depth > 0 && at == state->body[state->depth - 1];
-  return is_loop ? state->left[state->depth - 1] : n;
+  const bool is_loop = n == 1 && at[1] == TMO_LOOP_END && state->depth > 0 && at == state->loops[state->depth - 1].body;
+  return is_loop ? state->loops[state->depth - 1].left : n;
 }
 
 static tmo_status step_alike(tmo_run_state *state) {

@@ -91,13 +91,16 @@ class _Stream(ctypes.Structure):
     _fields_ = [("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32)]
 
 
+class _Loop(ctypes.Structure):
+    _fields_ = [("body", ctypes.c_void_p), ("left", ctypes.c_uint32)]
+
+
 class _RunState(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("program", "io", "workspace", "stream", "group", "at")),
-        ("body", ctypes.c_void_p * LOOP_DEPTH),
-        ("left", ctypes.c_uint16 * LOOP_DEPTH),
-        *((name, ctypes.c_uint32) for name in ("rows", "iterations")),
-        *((name, ctypes.c_uint16) for name in ("depth", "op")),
+        ("loops", _Loop * LOOP_DEPTH),
+        *((name, ctypes.c_uint32) for name in ("rows", "iterations", "depth")),
+        ("op", ctypes.c_uint16),
         ("current", _Iteration),
     ]
 

@@ -113,6 +113,12 @@ TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *work
  * nor a streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
+/* A loop that is open during a run. */
+typedef struct {
+  const uint8_t *body; /* first code in the loop */
+  uint32_t left;       /* number of iterations that the loop still runs, including the current one */
+} tmo_loop;
+
 /* State of a run that is executed one iteration at a time. Call tmo_begin(), and then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT.
  * After TMO_WAIT, put the next rows into io[0] and call tmo_more_rows(). */
 typedef struct {
@@ -121,12 +127,11 @@ typedef struct {
   uint8_t *workspace;
   const tmo_tensor *stream; /* the program's streamed input, or NULL if there is none */
   const tmo_group *group;
-  const uint8_t *at;                   /* next instruction of the group's loops, or NULL before the group starts */
-  const uint8_t *body[TMO_LOOP_DEPTH]; /* first instruction of each open loop; the innermost loop is last */
-  uint16_t left[TMO_LOOP_DEPTH];       /* number of iterations that each open loop still runs, including the current one */
+  const uint8_t *at;               /* next code of the group's loops, or NULL before the group starts */
+  tmo_loop loops[TMO_LOOP_DEPTH];  /* the open loops; the innermost loop is last */
   uint32_t rows;    /* number of rows of the streamed input that were pushed so far */
   uint32_t iterations; /* number of iterations that the run still has to execute */
-  uint16_t depth;   /* number of loops that are open now */
+  uint32_t depth;   /* number of loops that are open now */
   uint16_t op;      /* index of the operator that the last iteration ran */
   tmo_iteration current; /* part of the output that the last iteration computed; only `row` is set if the group runs row by row */
 } tmo_run_state;

@@ -104,7 +104,7 @@ static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT
 /* Returns whether each output channel of the operator is a sum over all input channels, which partial sums can add up to. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
-static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
+static TMO_ALWAYS_INLINE bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
 /* Returns whether each output element is the input element at the same place, limited to a range, as RELU6 computes for int16. */
 static inline bool tmo_only_limits(const tmo_op *op) {
@@ -163,10 +163,14 @@ static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tens
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
+/* Returns whether a tensor's last row is stored first. */
+static TMO_ALWAYS_INLINE bool tmo_is_reversed(const tmo_tensor *t) {
+  return tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
+}
+
 /* Returns the offset in bytes of row y of a tensor without column windows, relative to the base of the tensor. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
-  const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
-  const uint32_t row = is_reversed ? t->height - 1u - y : tmo_remainder(y, t->depth);
+  const uint32_t row = tmo_is_reversed(t) ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
 }
 

@@ -84,39 +84,41 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
 }
 
 /* Each set bit stands for a packing whose kernels this build has and the core can run. */
+#define TMO_OF_DSP                                                                                                       \
+  (1ull << TMO_PACKING_DSP_CONV | 1ull << TMO_PACKING_DSP_DEPTHWISE | 1ull << TMO_PACKING_DSP_ADD | 1ull << TMO_PACKING_DSP_DENSE)
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
 #define TMO_OWN_PACKINGS                                                                                                      \
   ((uint64_t)(TMO_PACKINGS) &                                                                                                 \
-   ((TMO_RUNS_DSP ? ~(TMO_OF_MVE | TMO_OF_RVV | TMO_OF_ESP) : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) |                          \
+   ((TMO_RUNS_DSP ? TMO_OF_DSP : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) |                                                        \
     (TMO_RUNS_RVV ? TMO_OF_RVV : 0) | (TMO_RUNS_ESP ? TMO_OF_ESP : 0)))
 
 static TMO_ALWAYS_INLINE bool tmo_has_kind(uint16_t kind) { return tmo_is_in(TMO_BUILT_KINDS, kind); }
-static inline bool tmo_has_packing(uint16_t packing) {
-  return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
+static TMO_ALWAYS_INLINE bool tmo_has_packing(uint16_t packing) {
+  return packing < 64 && (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
 /* Returns whether an operator is of the kind `kind`. If this build lacks the kind, the result is a constant false, so that the compiler removes the
  * code for the kind. */
-static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
+static TMO_ALWAYS_INLINE bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
-static inline bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
+static TMO_ALWAYS_INLINE bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
 
 /* Returns whether the weights of an operator have four bits each. */
-static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
+static TMO_ALWAYS_INLINE bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
 /* Returns whether the program copies the operator's weights into the workspace before the group of the operator runs. */
-static inline bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
+static TMO_ALWAYS_INLINE bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
 /* Returns whether this build has a kernel that can run the operator. */
-static inline bool tmo_has_kernel(const tmo_op *op) {
+static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
 /* Returns whether the constants of an operator are in the order that the packing `packing` stands for. If this build lacks the packing, the result is
  * a constant false, so that the compiler removes the code for the packing. */
-static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
+static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
 /* These macros write one case of a switch statement. If the build lacks the kernel, the case does not call it. */
 #define TMO_CASE_KIND(kind, call)  \

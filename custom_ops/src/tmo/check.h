@@ -28,6 +28,7 @@ typedef struct {
   const tmo_op *ops;
   const uint32_t *io_bytes;
   uint32_t reads_left; /* number of array elements that the validator may still read before it rejects the program */
+  uint32_t iterations_left; /* number of iterations of the header that no checked group has */
   uint32_t n_rolling_buffers;    /* number of rolling buffers that the state has */
   uint32_t last_base;  /* largest base of a tensor that is neither a constant nor a message between devices */
 } tmo_checker;
@@ -74,9 +75,8 @@ static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { ret
  * before. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
-/* These functions check the constants and the scratch memory of a packed addition, or of a packed operator with weights. */
-TMO_LINKAGE bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
-TMO_LINKAGE bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
+/* Checks the constants and the scratch memory of a packed operator. */
+TMO_LINKAGE bool tmo_check_packed(tmo_checker *c, const tmo_operation *o);
 
 #ifdef __cplusplus
 }

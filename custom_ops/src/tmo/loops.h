@@ -10,22 +10,19 @@
 extern "C" {
 #endif
 
-#define TMO_LOOP_REPEAT_BYTES 3
-
-static inline const uint8_t *tmo_loops(const void *program, const tmo_group *group) {
+static TMO_ALWAYS_INLINE const uint8_t *tmo_loops(const void *program, const tmo_group *group) {
   return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
 /* Returns the number that is stored in two bytes of a loop code. */
-static inline uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
+static TMO_ALWAYS_INLINE uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
-/* Returns how many bytes a loop code takes if it runs an operator. */
-static inline uint32_t tmo_iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
+/* Returns how many bytes a loop code takes, including the numbers that belong to it. */
+static inline uint32_t tmo_loop_bytes(uint8_t code) { return code < TMO_LOOP_NEAR || code == TMO_LOOP_END ? 1 : code == TMO_LOOP_SKIP ? 5 : 3; }
 
 static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16_t times) {
-  run->body[run->depth] = body;
-  run->left[run->depth] = times;
-  ++run->depth;
+  const tmo_loop loop = {body, times};
+  run->loops[run->depth++] = loop;
   run->at = body;
 }
 

@@ -192,10 +192,10 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
 }
 
 /* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The rows are `step_h` rows apart, and
- * the pixels of a row are `step` bytes apart. `base` is the address of the tensor plus the offset of the first pixel in its row. */
-static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
-                                             int32_t step, const int8_t **pixels) {
-  const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
+ * the pixels of a row are `step` bytes apart. `base` is the address of the tensor plus the offset of the first pixel in its row. `upwards` says that
+ * the rows are stored in reverse order. */
+static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
+                                                  uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;
   uint32_t row = upwards ? t->height - 1u - y : y;
   const int8_t *first = base + t->offset + row * bytes;

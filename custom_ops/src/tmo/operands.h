@@ -106,8 +106,8 @@ static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor
 
 /* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() finds them. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
-  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t) && !is_reversed;
+  const bool in_order = (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout <= TMO_LAYOUT_ROWS_REVERSED;
+  return in_order && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
 /* Writes the addresses of the pixels under a window to a list, row by row. */
@@ -118,16 +118,6 @@ TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_tap
     const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.pixels.first + columns.start * p.pixels.step, p.pixels.depth) * pixel;
     pixels = tmo_list_rolling_buffer(p.base + p.pixels.offset, p.pixels.depth * pixel, at, step_w * p.pixels.step * pixel, columns.count, pixels);
   }
-}
-
-/* Writes the address of the first pixel of each row under a window to a list. */
-static void list_rows(const execution *f, tmo_taps rows, const int8_t **pixels) {
-  const uint32_t step = f->kernel.op->dilation_h;
-  if (has_whole_rows(f->run, f->in.tensor)) {
-    tmo_list_row_pixels(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
-    return;
-  }
-  for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
 }
 
 /* Returns the input rows under the window of the iteration. */
@@ -165,25 +155,35 @@ static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uin
   return window;
 }
 
+static TMO_ALWAYS_INLINE tmo_window rows_window(const int8_t *const *pixels, tmo_taps rows) {
+  const tmo_taps whole = {0, 1, 0};
+  return taps_window(pixels, rows.count, rows.first, whole);
+}
+
+TMO_OWN_FRAME static tmo_window read_rows_elsewhere(const execution *f, const int8_t *pixels[]) {
+  const tmo_taps rows = rows_under(f);
+  for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * f->kernel.op->dilation_h, 0);
+  make_int8(f, f->in.tensor, pixels, rows.count, tmo_row_bytes(f->in.tensor), 0);
+  return rows_window(pixels, rows);
+}
+
 /* Returns a window with the addresses of the input rows that the iteration reads. */
 TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
-  const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
-  const bool plain = has_plain_rows(f->run, in);
-  if (plain && !tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* these calls compare less than rows_under() */
+  if (!has_whole_rows(f->run, in)) return read_rows_elsewhere(f, pixels);
+  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* these calls compare less than rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);
   }
-  if (plain) {
-    tmo_list_row_pixels(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  if (tmo_is_reversed(in)) {
+    tmo_list_row_pixels(in, f->in.base, true, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
-    list_rows(f, rows, pixels);
-    make_int8(f, in, pixels, rows.count, tmo_row_bytes(in), 0);
+    tmo_list_row_pixels(in, f->in.base, false, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   }
-  return taps_window(pixels, rows.count, rows.first, whole);
+  return rows_window(pixels, rows);
 }
 
 /* Addresses of the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
@@ -274,7 +274,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t 
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->current.row);
     const int32_t oldest = -(int32_t)tmo_older_rows(in);
     if (has_whole_rows(f->run, in) && read.count == access->extent && read.first >= 0 && read.first + access->extent <= in->height) {
-      tmo_list_row_pixels(in, v.base, (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
+      tmo_list_row_pixels(in, v.base, tmo_is_reversed(in), (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
       n += read.count;
       continue;
     }

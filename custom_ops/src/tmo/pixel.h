@@ -50,7 +50,7 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
   k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* pixels whose bytes are not a multiple of 4 are copied by rows */
   if (k->whole_rows) {
-    tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
+    tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), false, w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {
     list_window(run, w, 0, taps);
   }

@@ -18,9 +18,13 @@ typedef struct {
   uint32_t pixel;     /* distance in bytes between adjacent pixels */
 } tmo_view;
 
+/* Returns the buffer that contains the output of an operator. No operator of a checked program writes to the program. */
+static inline int8_t *tmo_output_base(const tmo_run_state *run, const tmo_tensor *t) {
+  return (int8_t *)(t->base == 0 ? run->workspace : run->io[t->base - 1]);
+}
+
 static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tensor *t) {
-  if (t->base == 0) return (const int8_t *)run->workspace;
-  return (const int8_t *)(tmo_is_constant(t) ? run->program : run->io[t->base - 1]); /* no operator of a checked program writes to the program */
+  return t->base != 0 && tmo_is_constant(t) ? (const int8_t *)run->program : tmo_output_base(run, t);
 }
 
 /* Returns the address of the weights that were copied into the workspace. The function is not inlined, so that operators whose weights are not copied
