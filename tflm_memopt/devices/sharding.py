@@ -36,7 +36,7 @@ from tflm_memopt.ops.packings import sum_range
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter_axis, is_grouped
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -132,7 +132,8 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
     if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(activations(graph, op)) != 1:
         return False
     weights = graph.tensors[op.inputs[1]]
-    return weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
+    whole = weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
+    return whole and not is_grouped(graph, op)
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:

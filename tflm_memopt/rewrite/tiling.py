@@ -99,7 +99,12 @@ def _can_group(graph: Graph, op: Op) -> bool:
             return rank - 1 not in {int(a) % rank for a in data_of(graph, op.inputs[1]).ravel()}
         case "FULLY_CONNECTED":
             return not op.options.get("weightsFormat")
-    return True
+    return not is_grouped(graph, op)
+
+
+def is_grouped(graph: Graph, op: Op) -> bool:
+    """Return whether each output channel of a CONV_2D reads only some input channels, which its group reads."""
+    return op.type == "CONV_2D" and len({graph.tensors[t].shape[-1] for t in op.inputs[:2]}) > 1
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:

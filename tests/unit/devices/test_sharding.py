@@ -12,6 +12,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.message import RECEIVE, SEND, message_of
 from tflm_memopt.ops.partial import SUMS, weights_of
+from tflm_memopt.rewrite.tiling import fan_out
 
 SHAPES = EXAMPLE
 
@@ -63,6 +64,18 @@ def test_parts_of_int4_weights_are_int8() -> None:
         graphs = shard(x, {op.index: sharding}, 2, 0).graphs
         layers = [(g, p) for g in graphs for p in g.ops if p.type == "CONV_2D" or p.options.get("custom_code") == SUMS]
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
+
+
+def test_channels_of_a_grouped_convolution_stay_together() -> None:
+    """Half of the output channels with half of the groups would read other input channels."""
+    net = Net()
+    graph = read(net.model(net.conv2d(net.input((1, 8, 8, 4)), 6, groups=2))).graph
+    assert possible_shardings(graph, graph.ops[0]) == (
+        DeviceSharding.WHOLE,
+        DeviceSharding.ROWS,
+        DeviceSharding.OVERLAP,
+    )
+    assert fan_out(graph, graph.ops[0]) == ()
 
 
 def test_a_stack_without_exchange_receives_its_input_alone() -> None:
