@@ -59,46 +59,79 @@ static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* Writes the greatest or the average int16 values of the pixels under a window to `pools`, for four channels. */
-static TMO_ALWAYS_INLINE void pool_four(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels, bool greatest, int32_t pools[2]) {
-  int32_t ab = (int32_t)0x80008000u, cd = ab, sums[4] = {0, 0, 0, 0};
-  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
-    const int8_t *x = *row + v->offset + c;
-    for (uint32_t t = columns; t > 0; --t, x += channels) {
-      const int32_t first = tmo_word(x), second = tmo_word(x + 4);
-      if (greatest) {
-        ab = tmo_greater_halves(ab, first);
-        cd = tmo_greater_halves(cd, second);
-      } else {
-        sums[0] = tmo_wrapping_add(sums[0], (int16_t)first);
-        sums[1] = tmo_wrapping_add(sums[1], first >> 16);
-        sums[2] = tmo_wrapping_add(sums[2], (int16_t)second);
-        sums[3] = tmo_wrapping_add(sums[3], second >> 16);
+/* What all channels of an output pixel of an int16 pool have in common. */
+typedef struct {
+  const int8_t *const *rows, *const *end; /* addresses of the input rows */
+  uint32_t offset, bytes; /* the part of each row that is under the window */
+  uint32_t pixel;         /* distance in bytes between two adjacent pixels */
+  int32_t least, most;    /* limits of two outputs */
+  int32_t area;           /* number of pixels under the window */
+} pool_pixels;
+
+/* Computes n channels of an output pixel of an int16 pool, from byte c of the pixel on. n: 1, 2 or 4. */
+static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint32_t n, bool greatest, int8_t *out) {
+  const uint32_t offset = p->offset + c;
+  int32_t pools[2] = {(int32_t)0x80008000u, (int32_t)0x80008000u}, sums[4] = {0, 0, 0, 0};
+  for (const int8_t *const *row = p->rows; row != p->end; ++row) {
+    const int8_t *x = *row + offset;
+    for (const int8_t *const last = x + p->bytes; x != last; x += p->pixel) {
+      TMO_UNROLLED for (uint32_t i = 0; i < n; i += 2) {
+        const int32_t two = n == 1 ? tmo_int16_at(x) : tmo_word(x + 2 * i);
+        if (greatest) {
+          pools[i / 2] = tmo_greater_halves(pools[i / 2], two);
+        } else {
+          sums[i] = tmo_wrapping_add(sums[i], (int16_t)two);
+          if (n > 1) sums[i + 1] = tmo_wrapping_add(sums[i + 1], two >> 16);
+        }
       }
     }
   }
-  const int32_t area = (int32_t)v->area;
-  pools[0] = greatest ? ab : tmo_low_halves(tmo_divide_rounded(sums[0], area), tmo_divide_rounded(sums[1], area));
-  pools[1] = greatest ? cd : tmo_low_halves(tmo_divide_rounded(sums[2], area), tmo_divide_rounded(sums[3], area));
-}
-
-/* Computes one output pixel with at least four int16 channels, four channels at a time. */
-static TMO_ALWAYS_INLINE void pool_fours(const tmo_kernel *k, const tmo_window *v, bool greatest, int8_t *out) {
-  const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
-  const int32_t least = tmo_low_halves(k->op->range_s16, k->op->range_s16), most = tmo_high_halves(k->op->range_s16, k->op->range_s16);
-  for (uint32_t c = 0;; c = c + 16 <= channels ? c + 8 : channels - 8) {
-    int32_t pools[2];
-    pool_four(v, c, columns, channels, greatest, pools);
-    TMO_UNROLLED for (uint32_t i = 0; i < 2; ++i) {
-      const int32_t pool = tmo_lesser_halves(tmo_greater_halves(pools[i], least), most);
-      memcpy(out + c + 4 * i, &pool, sizeof pool);
+  if (!greatest) {
+    TMO_UNROLLED for (uint32_t i = 0; i < n; ++i) sums[i] = tmo_divide_rounded(sums[i], p->area);
+  }
+  TMO_UNROLLED for (uint32_t i = 0; i < n; i += 2) {
+    const int32_t pool = greatest ? pools[i / 2] : tmo_low_halves(sums[i], sums[i + 1]);
+    const int32_t two = tmo_lesser_halves(tmo_greater_halves(pool, p->least), p->most);
+    if (n == 1) {
+      tmo_put_int16(out + c, two);
+    } else {
+      tmo_put_int32(out + c + 2 * i, two);
     }
-    if (c + 8 == channels) break;
   }
 }
 
-TMO_OWN_FRAME static void max_pool_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_fours(k, v, true, out); }
-TMO_OWN_FRAME static void average_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_fours(k, v, false, out); }
+/* Computes one output pixel of an int16 pool without sums. */
+static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v, bool greatest, int8_t *out) {
+  const uint32_t bytes = k->out_channels;
+  const int32_t range = k->op->range_s16;
+  const pool_pixels p = {
+      v->pixels, v->pixels + v->count, v->offset, bytes * (tmo_by_row(k->op) ? v->columns : 1u), bytes,
+      tmo_low_halves(range, range), tmo_high_halves(range, range), (int32_t)v->area,
+  };
+  uint32_t c = 0;
+  for (; c + 8 <= bytes; c += 8) pool_halves(&p, c, 4, greatest, out);
+  if (bytes & 4) {
+    pool_halves(&p, c, 2, greatest, out);
+    c += 4;
+  }
+  if (bytes & 2) pool_halves(&p, c, 1, greatest, out);
+}
+
+TMO_OWN_FRAME static void max_pool_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, true, out); }
+TMO_OWN_FRAME static void average_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, false, out); }
+
+/* Computes an output row of a pool of int16 without sums. */
+TMO_OWN_FRAME static void pool_row_halves(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
+  const tmo_op *const op = k->op;
+  tmo_window v = *rows;
+  for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
+    const tmo_taps taps = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, k->in_width);
+    v.columns = (uint16_t)taps.count;
+    v.offset = taps.start * k->in_channels;
+    v.area = v.count * taps.count;
+    pool(k, &v, out);
+  }
+}
 
 #endif
 
@@ -175,17 +208,13 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. */
-static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_DSP
-  const bool greatest = tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16);
-  if (k->sums == NULL && k->out_channels >= 8 && (greatest || tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16))) {
-    (greatest ? max_pool_fours : average_fours)(k, v, out + i);
-    return;
-  }
-#endif
-  pool_s16_of(k->op)(k, v, i, out);
+/* Returns the function that computes one pixel of a pool, or NULL if only pool_s16_of() has a function for the pool. */
+static tmo_kernel_s8 *pool_halves_of(const tmo_kernel *k) {
+  if (tmo_has_sums(k)) return NULL;
+  return tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16) ? max_pool_halves : tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16) ? average_halves : NULL;
 }
+#endif
 
 #if TMO_CORE_DSP
 static TMO_ALWAYS_INLINE void limit_word(const int8_t *x, int32_t least, int32_t most, int8_t *out) {
@@ -213,15 +242,29 @@ TMO_OWN_FRAME static void limit_pixels_s16(const tmo_kernel *k, const int8_t *x,
 void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (window->count == 1 && tmo_only_limits(k->op) && k->in_width >= k->out_width) {
     limit_pixels_s16(k, window->pixels[0], out);
-  } else {
-    tmo_make_row(k, window, out, pool_pixel_s16);
+    return;
   }
+#if TMO_CORE_DSP
+  tmo_kernel_s8 *const pool = pool_halves_of(k);
+  if (pool != NULL) {
+    pool_row_halves(k, window, pool, out);
+    return;
+  }
+#endif
+  tmo_make_row(k, window, out, pool_s16_of(k->op));
 }
 
 void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (window->count == 1 && tmo_only_limits(k->op)) {
     limit_pixels_s16(k, window->pixels[0], out);
-  } else {
-    pool_pixel_s16(k, window, 0, out);
+    return;
   }
+#if TMO_CORE_DSP
+  tmo_kernel_s8 *const pool = pool_halves_of(k);
+  if (pool != NULL) {
+    pool(k, window, out);
+    return;
+  }
+#endif
+  pool_s16_of(k->op)(k, window, 0, out);
 }
