@@ -3,7 +3,7 @@
 Tests compare the count with the traffic that lower/traffic.py predicts from the plan.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -106,13 +106,10 @@ def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIterat
     count = len(np.asarray(executed.row))
     if traits(op.kind).constants is Constants.ROWS:
         return count * tensors[op.output].width * tensors[op.output].channels
-    nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
+    arrays = (op.weights, op.bias, op.scales, op.multipliers, op.shifts)
+    nbytes = sum(array.nbytes for array in arrays if array is not None)
     copied = op.copied.bytes if op.copied else 0
     if op.channel_groups <= 1:
         return copied + nbytes * count
     split = tensors[op.inputs[0]].channels if op.sums else tensors[op.output].channels
     return copied + shares(nbytes, split, op.group_channels, np.asarray(executed.channel_group))
-
-
-def _nbytes(arrays: Iterable[NDArray[Any] | None]) -> int:
-    return sum(array.nbytes for array in arrays if array is not None)

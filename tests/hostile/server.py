@@ -137,10 +137,6 @@ def _end(status: int, seconds: int) -> str:
     return f"over {seconds} s" if cause is signal.SIGXCPU else f"crashed with {cause.name}"
 
 
-def examine_mutant(seed: int) -> Answer:
-    return examine(mutant(seed))
-
-
 def serve() -> None:
     """TFLM prints to standard output, so the server answers on another stream."""
     answers = os.fdopen(os.dup(1), "w")
@@ -151,7 +147,8 @@ def serve() -> None:
     os.dup2(nowhere, 2)
     gc.freeze()  # Without garbage collection of these objects, child processes share their memory.
     for line in sys.stdin:
-        for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], CPU_SECONDS):
+        work = [partial(lambda seed: examine(mutant(seed)), seed) for seed in json.loads(line)]
+        for answer, failure in in_children(work, CPU_SECONDS):
             print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)
 
 

@@ -12,8 +12,10 @@ from kernels.samples import (
     GOOD_LOOPS,
     IN,
     OUT,
+    TILED_OP,
     Change,
     good,
+    grouped,
     op,
     patched,
     softmax,
@@ -23,8 +25,8 @@ from kernels.samples import (
     window,
 )
 from tflm_memopt import optimize
-from tflm_memopt.format.codes import InputPlace, RowLayout
-from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program, ProgramGroup
+from tflm_memopt.format.codes import Flags, InputPlace, RowLayout
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, ColumnWindowRecord, Program, ProgramGroup
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -33,6 +35,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 from tflm_memopt.runtime.regions import regions
 
+SECOND_TENSOR = HEADER.itemsize + TENSOR.itemsize
 REFUSED: list[tuple[str, Change, Status]] = [
     ("tensor outside of the workspace", tensor(1, offset=116 - 35), Status.TABLE),
     ("offset and size that overflow 32 bits", tensor(1, offset=0xFFFFFFFF), Status.TABLE),
@@ -84,15 +87,19 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("counters outside of the workspace", whole(groups=(ProgramGroup(0, 3, 112, GOOD_LOOPS),)), Status.TABLE),
     ("misaligned counters", whole(groups=(ProgramGroup(0, 3, 1, GOOD_LOOPS),)), Status.TABLE),
     ("no iterations", whole(iterations=0), Status.ITERATIONS),
+    ("column windows in rows", tensor(1, column_windows=(ColumnWindowRecord(0, 1, 1),)), Status.OP),
+    ("tiles in rows", op(0, tile=1), Status.OP),
+    ("groups of channels in rows", op(0, channel_groups=2, group_channels=2), Status.OP),
     ("another core", whole(target=7), Status.TARGET),
     ("another number of inputs", whole(n_inputs=0, n_outputs=2), Status.IO),
 ]  # fmt: skip
 
 
-def test_the_good_one_is_accepted_and_runs() -> None:
-    program = pack(good())
-    assert host.check(program, [IN], [OUT]) is Status.OK
-    assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
+@pytest.mark.parametrize("program", [good, tiled])
+def test_a_good_program_is_accepted_and_runs(program: Callable[[], Program]) -> None:
+    image = pack(program())
+    assert host.check(image, [IN], [OUT]) is Status.OK
+    assert len(host.run(image, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
 
 
 @pytest.mark.parametrize(("damage", "status"), [pytest.param(d, s, id=name) for name, d, s in REFUSED])
@@ -141,6 +148,11 @@ def test_only_what_is_whole_is_reversed(
         (patched(OP, FIRST_OP, flags=32), Status.OP),
         (patched(OP, FIRST_OP, multipliers=58), Status.OP),
         (patched(OP, FIRST_OP, bias=1 << 20), Status.OP),
+        (patched(OP, TILED_OP + OP.itemsize, tiled(), flags=Flags.SUMS), Status.OP),
+        (patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=Flags.SUMS), Status.OP),
+        (patched(TENSOR, SECOND_TENSOR, tiled(), column_windows=1 << 20), Status.OP),
+        (patched(TENSOR, SECOND_TENSOR, tiled(), column_windows=2), Status.OP),
+        (patched(TENSOR, SECOND_TENSOR, tiled(), n_column_windows=0xFFFF), Status.OP),
         (pack(good())[:40], Status.TRUNCATED),
         (pack(good())[:-1], Status.TRUNCATED),
         (b"", Status.TRUNCATED),

@@ -7,23 +7,19 @@ from kernels.samples import (
     IN,
     OUT,
     TILED_LOOPS,
-    TILED_OP,
     Change,
     both,
     column_window,
-    good,
     grouped,
     nest,
     op,
-    patched,
     stripes,
     tensor,
     tiled,
     whole,
     window,
 )
-from tflm_memopt.format.codes import Flags
-from tflm_memopt.lower.program import HEADER, OP, TENSOR, ColumnWindowRecord, ProgramGroup
+from tflm_memopt.lower.program import ColumnWindowRecord, ProgramGroup
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
@@ -60,47 +56,7 @@ REFUSED_TILED = [
 ]  # fmt: skip
 
 
-def test_the_tiled_one_is_accepted_and_runs() -> None:
-    program = pack(tiled())
-    assert host.check(program, [IN], [OUT]) is Status.OK
-    assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
-
-
 @pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in REFUSED_TILED])
 def test_damage_of_tiles_is_refused(damage: Change) -> None:
     status = host.check(pack(damage(tiled())), [IN], [OUT])
     assert status in (Status.OP, Status.TABLE)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        tensor(1, column_windows=(ColumnWindowRecord(0, 1, 1),)),
-        op(0, tile=1),
-        op(0, channel_groups=2, group_channels=2),
-    ],
-    ids=["column_windows", "tile", "channel_groups"],
-)
-def test_a_row_group_has_no_tiles(damage: Change) -> None:
-    assert host.check(pack(damage(good())), [IN], [OUT]) is Status.OP
-
-
-@pytest.mark.parametrize(
-    "image",
-    [
-        patched(OP, TILED_OP + OP.itemsize, tiled(), flags=Flags.SUMS),
-        patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=Flags.SUMS),
-        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), column_windows=1 << 20),
-        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), column_windows=2),
-        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), n_column_windows=0xFFFF),
-    ],
-    ids=[
-        "sums of a DEPTHWISE",
-        "sums without groups",
-        "column windows outside",
-        "misaligned column windows",
-        "too many column windows",
-    ],
-)
-def test_damaged_bytes_of_tiles_are_refused(image: bytes) -> None:
-    assert host.check(image, [IN], [OUT]) is Status.OP

@@ -20,17 +20,6 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 
-def wheel_files(wheel: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(wheel) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def sdist_files(sdist: Path) -> dict[str, bytes]:
-    with tarfile.open(sdist) as archive:
-        streams = {member.name.partition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
-        return {name: stream.read() for name, stream in streams.items() if stream is not None}
-
-
 def tree(folder: str, pattern: str) -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob(pattern) if path.is_file()}
 
@@ -73,7 +62,9 @@ def wheel(published: Path) -> Path:
 
 
 def test_sdist_holds_what_a_source_build_needs_and_no_build_products(sdist: Path) -> None:
-    files = sdist_files(sdist)
+    with tarfile.open(sdist) as archive:
+        streams = {member.name.partition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
+        files = {name: stream.read() for name, stream in streams.items() if stream is not None}
     own = {
         name for name in python_package() if not name.startswith(("tflm_memopt/custom_ops/", "tflm_memopt/arduino/"))
     }
@@ -84,7 +75,8 @@ def test_sdist_holds_what_a_source_build_needs_and_no_build_products(sdist: Path
 
 
 def test_wheel_holds_the_package_its_types_and_its_native_libraries(wheel: Path) -> None:
-    files = wheel_files(wheel)
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
     package = {name for name in files if ".dist-info/" not in name}
     natives = {f"tflm_memopt/runtime/{file_name('tmo_host')}", f"tflm_memopt/runtime/{file_name('tmo_wheel_shim')}"}
     assert package - natives == python_package()

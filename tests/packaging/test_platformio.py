@@ -25,12 +25,6 @@ def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.Complet
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
-def environments() -> set[str]:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "platformio.ini")
-    return {name.strip() for name in config["platformio"]["default_envs"].split(",")}
-
-
 def outcomes(said: str) -> dict[str, str]:
     rows = re.findall(r"^(\w+) +(?:\w+ +)?(SUCCESS|FAILED|PASSED|ERRORED|SKIPPED) +[\d:.]+$", said, re.MULTILINE)
     return dict(rows)
@@ -39,4 +33,7 @@ def outcomes(said: str) -> dict[str, str]:
 def test_programs_pass_their_tests(tmp_path: Path) -> None:
     done = pio(tmp_path, "test")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert outcomes(done.stdout) == dict.fromkeys(environments(), "PASSED")
+    config = configparser.ConfigParser()
+    config.read(ROOT / "platformio.ini")
+    environments = {name.strip() for name in config["platformio"]["default_envs"].split(",")}
+    assert outcomes(done.stdout) == dict.fromkeys(environments, "PASSED")

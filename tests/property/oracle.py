@@ -58,7 +58,7 @@ def original(data: bytes, arena: int = ARENA) -> Any:
 
 def interpreter(data: bytes, arena: int = ARENA) -> Any:
     module = importlib.import_module("tflite_micro").runtime
-    with contextlib.redirect_stdout(io.StringIO()), _quiet():
+    with contextlib.redirect_stdout(io.StringIO()), _stderr():
         return module.Interpreter.from_bytes(data, arena_size=arena)
 
 
@@ -118,12 +118,6 @@ def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
             interpreter.print_allocations()
             printed = {key: int(value) for key, value in FIGURE.findall(read_back())}
         assert printed == {"head": arena.head, "tail": arena.tail, "total": arena.total}
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    with _stderr():
-        yield
 
 
 @contextlib.contextmanager

@@ -108,7 +108,7 @@ def test_an_operator_without_readers_does_not_need_room() -> None:
 
 
 def test_a_fixed_set_of_forced_plans() -> None:
-    for seed in seeds(12):
+    for seed in seeds(20):
         examine_forced(seed)
 
 
@@ -124,13 +124,6 @@ def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) 
             converted = convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
         assert converted is not None
         assert_same_bytes(data, converted[0], seed=seed, before=running(data))
-
-
-@pytest.mark.slow
-@MANY
-@given(st.integers(0, 1 << 32))
-def test_many_forced_plans(seed: int) -> None:
-    examine_forced(seed)
 
 
 def test_every_point_of_a_frontier_runs() -> None:

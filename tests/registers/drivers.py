@@ -93,12 +93,10 @@ class Seen:
 def seen(ran: Ran) -> Seen:
     assert ran.counts["strays"] == 0, "an access that leads to no register"
     return Seen(
-        ran.result, tuple((what, _alias(name), value) for what, name, value in ran.events), _aliased(ran.fields)
+        ran.result,
+        tuple((what, {"intStatus": "INTSTATUS"}.get(name, name), value) for what, name, value in ran.events),
+        _aliased(ran.fields),
     )
-
-
-def _alias(name: str) -> str:
-    return {"intStatus": "INTSTATUS"}.get(name, name)
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:

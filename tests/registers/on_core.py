@@ -33,7 +33,11 @@ def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
         table = table_of(name, variant, made)
     code = _code_bytes(driver, folder / "driver.o")
     (folder / "registers.h").write_text(_registers(table))
-    moved = [f"-D{word}={RAM | base & 0xFFFFF:#x}u" for device, base in BASES.items() for word in _macros(device)]
+    moved = [
+        f"-D{word}={RAM | base & 0xFFFFF:#x}u"
+        for device, base in BASES.items()
+        for word in (f"{device}_BASE", f"{device.upper()}_BASE")
+    ]
     folders = [f"-I{path}" for path in (HERE, folder, PLAIN, driver.parent)]
     files = [driver, PLAIN / f"{name}_main.c", Path(__file__).with_name("counted.c")]
     flags = ["-Os", f"-DPROGRAM={name}_main", *moved, *folders]
@@ -46,10 +50,6 @@ def _code_bytes(driver: Path, made: Path) -> int:
     subprocess.run([*COMPILER, f"-I{PLAIN}", "-c", driver, "-o", made], check=True)
     said = subprocess.run([f"{RV32.prefix}size", "-A", made], check=True, capture_output=True, text=True).stdout
     return sum(int(line.split()[1]) for line in said.splitlines() if line.startswith(".text"))
-
-
-def _macros(device: str) -> tuple[str, str]:
-    return f"{device}_BASE", f"{device.upper()}_BASE"
 
 
 def _registers(table: Sequence[Row]) -> str:

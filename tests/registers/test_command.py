@@ -20,14 +20,9 @@ def call(*arguments: object) -> int:
     return cli.main(["registers", *map(str, arguments), "-I", str(PLAIN)])
 
 
-def answered(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    assert call(*arguments, "--json") == cli.DONE
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
 def test_files_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = answered(capsys, SPI.driver, SPI.description, "-o", tmp_path / "out")
+    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out", "--json") == cli.DONE
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert {path.name for path in (tmp_path / "out").iterdir()} == NAMES == set(told["files"])
     plain, combined = told["plain"], told["combined"]
     assert combined["accesses"] == combined["loads"] + combined["stores"] < plain["accesses"]

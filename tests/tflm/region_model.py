@@ -53,7 +53,8 @@ def region_tree(
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
     """`offsets` has the offsets of input, output and workspace in the arena."""
-    tree = empty_tree()
+    graph = schema.SubGraphT(tensors=[], operators=[])
+    tree = schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
     y = writer.add_tensor(tree, "y", OUT, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
@@ -96,8 +97,3 @@ def float_io(tree: Any) -> None:
     graph.operators = [before, *graph.operators, after]
     graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
     tree.metadata = None
-
-
-def empty_tree() -> Any:
-    graph = schema.SubGraphT(tensors=[], operators=[])
-    return schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])

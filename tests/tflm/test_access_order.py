@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tflite_micro import runtime
-from tflm.order_cases import ITEM, OrderCase, cases
+from tflm.order_cases import ITEM, cases
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.names import OFFLINE_PLAN
@@ -21,11 +21,6 @@ from tflm_memopt.tflm.access_order import REFERENCE, orders
 RUNS = 5
 
 
-def order_of(case: OrderCase) -> AccessOrder:
-    op, node = case.node()
-    return orders(REFERENCE, op, node)[0]()
-
-
 def distance(order: AccessOrder) -> int:
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
@@ -35,7 +30,7 @@ def distance(order: AccessOrder) -> int:
 def test_one_pixel_more_than_proved_is_wrong() -> None:
     for case in cases():
         net, x, y = case.model()
-        order = order_of(case)
+        order = orders(REFERENCE, *case.node())[0]()
         least = distance(order)
         # QUANTIZE ignores the low bytes of a float32 input, so overwriting them changes no output.
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])

@@ -88,14 +88,11 @@ def test_a_mask_leaves_a_region() -> None:
     net = Net()
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
-    y = net.add(cast_like(net, mask, x), net.normalized(x))
+    like_x = net.op("CAST", [mask], [moving.like(net, x, net.shape(mask))], schema.CastOptionsT())
+    y = net.add(like_x, net.normalized(x))
     data = net.model(y, cast(net, mask, "FLOAT32"))
     made = rewrite(data, ConversionOptions("group", seconds=0))
     assert_same_bytes(data, made[0])
-
-
-def cast_like(net: Net, mask: int, x: int) -> int:
-    return net.op("CAST", [mask], [moving.like(net, x, net.shape(mask))], schema.CastOptionsT())
 
 
 @EXAMPLES

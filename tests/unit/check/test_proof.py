@@ -66,12 +66,6 @@ def checked(found: Planned, plan: Plan) -> Both:
     return both
 
 
-@cache
-def with_inputs(seed: int) -> tuple[Planned, ...]:
-    model = read(build(mobile(seed, most=4)))
-    return tuple(_with_inputs(model, seed))
-
-
 def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
     for where in ("arena", "external", "stream:1"):
         with forced(random_settings(random.Random(seed)), seed):
@@ -86,7 +80,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
 @pytest.mark.slow
 def test_what_is_right_is_proved() -> None:
     for seed in seeds(8):
-        for found in with_inputs(seed):
+        for found in _with_inputs(read(build(mobile(seed, most=4))), seed):
             both = checked(found, found.plan)
             assert both.unproved == 0
 

@@ -42,15 +42,6 @@ def example() -> Program:
     return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramGroup(0, 2, 0, LOOPS),))
 
 
-def test_round_trip() -> None:
-    program = example()
-    again = unpack(pack(program))
-    assert again == program
-    for before, after in zip(program.ops, again.ops, strict=True):
-        for name in ARRAYS:
-            np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
-
-
 def grouped() -> Program:
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
@@ -70,25 +61,30 @@ def grouped() -> Program:
     return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramGroup(0, 3, 0, LOOPS, stripes=2),))
 
 
-def test_tiles_and_groups_survive() -> None:
-    assert unpack(pack(grouped())) == grouped()
+def looped(loops: Loops) -> Program:
+    program = example()
+    return dataclasses.replace(program, groups=(dataclasses.replace(program.groups[0], loops=loops),))
 
 
 @pytest.mark.parametrize(
-    "loops", [(Iteration(0xFB), Iteration(0xFC)), (Iteration(1, 300), Iteration(0x102)), (Repeat(3, LOOPS), *LOOPS)]
-)
-def test_loops_survive(loops: Loops) -> None:
-    program = example()
-    other = dataclasses.replace(program, groups=(dataclasses.replace(program.groups[0], loops=loops),))
-    assert unpack(pack(other)) == other
+    "program",
+    [
+        example(), grouped(), looped((Iteration(0xFB), Iteration(0xFC))),
+        looped((Iteration(1, 300), Iteration(0x102))), looped((Repeat(3, LOOPS), *LOOPS)),
+    ],
+)  # fmt: skip
+def test_round_trip(program: Program) -> None:
+    again = unpack(pack(program))
+    assert again == program
+    for before, after in zip(program.ops, again.ops, strict=True):
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
 
 
 @pytest.mark.parametrize("item", [Repeat(1 << 16, LOOPS), Iteration(1 << 16), Iteration(0, 1 << 16)])
 def test_a_loop_beyond_its_field_is_refused(item: Iteration | Repeat) -> None:
-    program = example()
-    other = dataclasses.replace(program, groups=(dataclasses.replace(program.groups[0], loops=(item,)),))
     with pytest.raises(PlanError, match=r"a program can only hold 0 to 65535"):
-        pack(other)
+        pack(looped((item,)))
 
 
 def test_what_does_not_fit_its_field_is_refused() -> None:

@@ -6,13 +6,9 @@ import pytest
 from models import Affine, Net
 
 from tflm_memopt.model.reader import read
-from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
+from tflm_memopt.rewrite.int8_io import int8_io
 
 Q: Affine = (0.5, -4)
-
-
-def applied(net: Net, *outputs: int) -> Int8Interface:
-    return int8_io(read(net.model(*outputs)).graph)
 
 
 def _two_readers(net: Net) -> tuple[int, ...]:
@@ -61,6 +57,6 @@ def test_a_conversion_that_stays(case: str) -> None:
     build, reasons = REFUSALS[case]
     net = Net()
     outputs = build(net)
-    result = applied(net, *outputs)
+    result = int8_io(read(net.model(*outputs)).graph)
     assert [r.reason for r in result.refusals] == reasons
     assert result.graph == read(net.model(*outputs)).graph

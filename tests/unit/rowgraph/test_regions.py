@@ -69,15 +69,11 @@ def test_operators_with_state_keep_their_order(seed: int) -> None:
     assert stateful == sorted(stateful)
 
 
-def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> list[tuple[int, ...]]:
-    return sorted(region.ops for region in regions(partition(*graph_of(ops, *outputs))))
-
-
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]
-    assert ops_of(ops) == [(1, 5)]
+    assert sorted(region.ops for region in regions(partition(*graph_of(ops)))) == [(1, 5)]
 
 
 def test_a_region_with_too_many_outputs_becomes_several() -> None:
