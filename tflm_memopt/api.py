@@ -188,7 +188,9 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
 
     def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
         part = min(1.0, SHORT_NETWORK / len(network.graph.ops))
-        changed: OptimizeOptions = {"effort": part * asked.options.effort} if limited else {"max_instructions": None}
+        changed: OptimizeOptions = {"max_instructions": None}
+        if limited:  # The network has lost its dead channels before it was split.
+            changed = {"effort": part * asked.options.effort, "fold": False}
         return optimize_planned(data, name=name, progress=progress, **OptimizeOptions(**{**own, **changed}))
 
     network = Network(data, name, asked, one, speed)

@@ -105,7 +105,7 @@ def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.in
 
 
 def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
-    return optimize_planned(data, name=name, if_worthwhile=False, seconds=0.05, effort=0.05)
+    return optimize_planned(data, name=name, if_worthwhile=False, seconds=0.05, effort=0.05, fold=False)
 
 
 def examine_devices(recipe: Recipe) -> None:

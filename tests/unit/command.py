@@ -66,13 +66,15 @@ def pausing(share: float) -> App:
     return App(models, (("long", "short"),), share * time.rewritten.milliseconds[1], options=CLOCKED)
 
 
-def partly_dead() -> bytes:
+def partly_dead(convolutions: int = 1) -> bytes:
+    """Return a model in which a first convolution has 8 channels, and all further convolutions read 5 of 8 channels."""
     net = Net(2)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
-    y = net.conv2d(x, 4)
-    filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
-    filter_.data = np.where(np.arange(32) % 8 < 5, filter_.data, 0).astype(np.uint8)
-    return net.model(y)
+    for count in (*[8] * (convolutions - 1), 4):
+        x = net.conv2d(x, count)
+        filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
+        filter_.data = np.where(np.arange(8 * count) % 8 < 5, filter_.data, 0).astype(np.uint8)
+    return net.model(x)
 
 
 def unsupported() -> bytes:

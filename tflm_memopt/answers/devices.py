@@ -34,6 +34,8 @@ class OneDevice:
     arena: Arena
     flash: int
     """Bytes of the .tflite file."""
+    weights: int
+    """Bytes of all filters and biases."""
     milliseconds: float | None = None
 
 

@@ -24,12 +24,14 @@ from tflm_memopt.lower import numbers
 from tflm_memopt.lower.numbers import Numbers
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.serialise import unpack
-from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor
+from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor, without_dead
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
+from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rowgraph.fold import narrowed
+from tflm_memopt.rowgraph.fold_graph import without_dead_channels
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, input_mode
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.runtime.regions import regions
@@ -54,10 +56,10 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
     """Return the original's operators in the form that matches the programs best, for example without dead channels.
 
-    Set `parts` if the programs may have parts of the original's operators.
+    Set `parts` if the programs are those of several devices, which may have parts of the original's operators.
     """
     best, least = Originals(()), math.inf
-    for ops in _originals(original, changes):
+    for ops in (_before_split if parts else _originals)(original, changes):
         tried = Originals(ops)
         if (unlike := _unlike(programs, tried, parts=parts)) < least:
             best, least = tried, unlike
@@ -83,14 +85,27 @@ def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
     """Yield the original's operators, with and without dead channels, which programs may lack."""
-    graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
-    annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
+    annotated = annotation.annotate(_read(model, changes), annotation.left_whole(model), sliding=mode.where == SLIDING)
     for form in _forms_in_time(annotated, mode):
         for fold in (True, False):
-            rows = annotation.find_regions(form, fold=fold)
-            if rows is not None:
-                yield [rows.ops[key] for region in rows.regions for key in region.ops]
+            yield _row_ops(form, fold=fold)
+
+
+def _before_split(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
+    """Yield the operators of a network that several devices run, with and without dead channels."""
+    whole = _read(model, changes)
+    for graph in (without_dead_channels(without_dead(with_known(whole))), whole):
+        yield _row_ops(annotation.annotate(graph, annotation.left_whole(model)), fold=False)
+
+
+def _read(model: Model, changes: Changes) -> Graph:
+    return int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
+
+
+def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
+    rows = annotation.find_regions(annotated, fold=fold)
+    return [rows.ops[key] for region in rows.regions for key in region.ops] if rows else []
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:

@@ -46,6 +46,7 @@ from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.rewrite.known import with_known
+from tflm_memopt.rowgraph.fold_graph import without_dead_channels
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
@@ -118,13 +119,18 @@ class Network:
         return source
 
     @cached_property
-    def graph(self) -> Graph:
+    def whole(self) -> Graph:
         """The graph without dead operators. Computed shapes become constants, so that no device sends shapes."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
+    def graph(self) -> Graph:
+        """The graph that is split. The graph has no dead channels, unless the user keeps dead channels."""
+        return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
+
+    @cached_property
     def weights(self) -> int:
-        """Bytes of all filters and biases."""
+        """Bytes of all filters and biases in the graph that is split."""
         return _weights(self.graph)
 
     @cached_property
@@ -133,7 +139,7 @@ class Network:
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.link and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
-        return Alone(one, answers.OneDevice(one.report.arena, len(one.model), spent))
+        return Alone(one, answers.OneDevice(one.report.arena, len(one.model), self.weights, spent))
 
     def sharded(
         self,
@@ -182,7 +188,7 @@ class Network:
             ),
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
             original_flash=len(self.data),
-            original_weights=self.weights,
+            original_weights=_weights(self.whole),
             alone=self.alone.report,
             rows=by_sharding[DeviceSharding.ROWS],
             overlap=by_sharding[DeviceSharding.OVERLAP],

@@ -25,7 +25,7 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
     today = (before, f"{report.original_flash:,}", f"{report.original_weights:,}")
     table.add_row("one, TFLM today", *today, "", "", *([""] if timed else []))
     alone = report.alone
-    own = (alone.arena.figure(alone.arena.total), f"{alone.flash:,}", f"{report.original_weights:,}")
+    own = (alone.arena.figure(alone.arena.total), f"{alone.flash:,}", f"{alone.weights:,}")
     table.add_row("one, rewritten", *own, "", "", *([f"{alone.milliseconds:,.1f}"] if alone.milliseconds else []))
     for number, d in enumerate(report.devices):
         sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))

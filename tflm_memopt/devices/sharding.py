@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.devices.stripes import (
-    ELEMENTWISE,
     ROWS_AXIS,
     Stripe,
     activations,
@@ -36,7 +35,7 @@ from tflm_memopt.ops.packings import sum_range
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter_axis, is_grouped
+from tflm_memopt.rewrite.tiling import ELEMENTWISE, POINTWISE, Tiles, along, can_tile, filter_axis, is_grouped
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -371,7 +370,7 @@ class _Sharder(Tiles):
             return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
         if t < 0 or op.type in ("MEAN", "PAD"):
             return t
-        return self.channels_of(t, first, end, filter_axis(self.tensors[t], op))
+        return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator if no window on a reading device reaches them.

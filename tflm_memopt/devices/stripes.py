@@ -11,9 +11,8 @@ from itertools import accumulate, pairwise, product
 
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.rewrite.parts import Range
-from tflm_memopt.rewrite.tiling import along
+from tflm_memopt.rewrite.tiling import ELEMENTWISE, along
 
-ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 ROWS_AXIS = 1
 Stripe = tuple[int, int, int]
 """Number of a device, and the first row and end of the output rows that the device computes."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
@@ -67,16 +68,16 @@ class Parts:
         size = sum(self.tensors[t].shape[axis] for t in pieces)
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
-    def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """Return output channels [first, end) of a filter or bias, cut along `axis`. int4 values become int8."""
+    def channels_of(self, tensor: TensorId, channels: slice | NDArray[np.bool_], axis: int) -> TensorId:
+        """Return some output channels of a filter or bias, cut along `axis`. int4 values become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
-        where = (slice(None),) * axis + (slice(first, end),)
-        data = data_of(self.graph, tensor)[where]
+        data = data_of(self.graph, tensor)[(slice(None),) * axis + (channels,)]
         q = whole.quantization
         if q is not None and len(q.scale) > 1:
-            q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
+            scales, points = (np.resize(values, len(q.scale))[channels].tolist() for values in (q.scale, q.zero_point))
+            q = Quantization(tuple(scales), tuple(points), q.axis)
         dtype = "INT8" if whole.dtype == "INT4" else whole.dtype
         return self.put(replace(whole, dtype=dtype, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
 

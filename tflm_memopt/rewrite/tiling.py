@@ -15,6 +15,7 @@ from tflm_memopt.rewrite.parts import Parts, Range, data_of
 from tflm_memopt.rewrite.rules.rule import sole_readers
 
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
+ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
 MOVED = ("INT8", "INT16", "FLOAT32")
 """TFLM's SLICE, PAD and CONCATENATION all support these types."""
@@ -252,7 +253,8 @@ class _Tiler(Tiles):
                 whole = self.tensors[op.outputs[0]]
                 y = self.like(whole, (*whole.shape[:-1], high - low))
                 axes = {**FAN_OUT, **CHANNELWISE}[op.type]
-                inputs = [self.channels_of(t, low, high, axes[k]) if k in axes else t for k, t in enumerate(op.inputs)]
+                each, own = enumerate(op.inputs), slice(low, high)
+                inputs = [self.channels_of(t, own, axes[k]) if k in axes else t for k, t in each]
                 if op is not self.chain[0]:
                     inputs[0] = x
                 x = self.add(op.type, inputs, y, op.options, of=op)

@@ -7,7 +7,7 @@ inside a region lose channels, since TFLM sees all other tensors. If an operator
 and output lose the same channels. A convolution may lose any of its input and output channels.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -26,12 +26,17 @@ ChannelMasks = Mapping[TensorId, Bools]
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
     """Return the graph without dead channels, where each tensor keeps at least one channel."""
+    return replace(graph, ops=fold(graph)[0])
+
+
+def fold(graph: RowGraph, whole: Collection[TensorId] = ()) -> tuple[Mapping[int, RowOp], ChannelMasks]:
+    """Return the operators without dead channels. The tensors `whole` keep all channels."""
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
     links = [_Link(op, inputs(op, known)) for op in ops]
-    masks = _masks(links, _inner(graph, ops))
-    return replace(graph, ops={i: _cut(link, masks) for i, link in zip(order, links, strict=True)})
+    masks = _masks(links, {t: c for t, c in _inner(graph, ops).items() if t not in whole})
+    return {i: _cut(link, masks) for i, link in zip(order, links, strict=True)}, masks
 
 
 @dataclass(frozen=True, slots=True)

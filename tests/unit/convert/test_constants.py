@@ -18,7 +18,8 @@ import tflm_memopt
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.convert.constants import compare_constants, compare_devices, compare_programs, nearest_form
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.network import Network, cut
+from tflm_memopt.devices.network import Network
+from tflm_memopt.devices.sharding import DeviceSharding
 from tflm_memopt.lower import numbers
 from tflm_memopt.lower.program import HEADER, OP, Program
 from tflm_memopt.lower.serialise import unpack
@@ -158,15 +159,18 @@ def test_constants_of_several_devices() -> None:
             assert compare_programs([unpack(one) for one in others], form).different
 
 
-def test_constants_of_devices_that_keep_dead_channels() -> None:
-    network = Network(partly_dead(), "dead", request({"effort": 0.05}), on_device)
-    made = network.converted(cut(network.graph, 0, len(network.graph.ops)), 2)
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("sharding", [DeviceSharding.CHANNELS, DeviceSharding.WHOLE])
+def test_constants_of_devices_with_dead_channels(sharding: DeviceSharding, *, fold: bool) -> None:
+    network = Network(partly_dead(2), "dead", request({"fold": fold}), on_device)
+    at = {op.index: int(op is network.graph.ops[-1]) for op in network.graph.ops}
+    made = network.converted({op.index: sharding for op in network.graph.ops}, 2, at=at)
     found = compare_devices(network.source, [read(one.model) for one in made.models], Changes())
-    assert (found.equal, found.unknown, found.different) == (4, 0, ())
+    assert (found.equal, found.unknown, found.different) == (6 if sharding is DeviceSharding.CHANNELS else 3, 0, ())
 
 
 def on_device(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
-    return optimize_planned(data, name=name, if_worthwhile=False, effort=0.05)
+    return optimize_planned(data, name=name, if_worthwhile=False, effort=0.05, fold=False)
 
 
 def test_exchanged_constants_are_found() -> None:
