@@ -5,40 +5,60 @@
 
 #include "tmo/kernels.h"
 
-/* Returns the input bytes whose products are added up for output column x. Each part is one column of taps, with a run of bytes for each input row.
- * `bytes` is the size of an element. `w` is set to the weights of the first part. */
-static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
+/* Input bytes whose products are added up for an output pixel. Each part of `runs` is one column of taps, with a run of bytes for each input row. */
+typedef struct {
+  tmo_runs runs;
+  const int8_t *row;    /* weights of the first input row, for the first column of the kernel */
+  uint32_t column, tap; /* last input column to the left of the output column, and the column of the kernel that lies on it */
+} pixel_runs;
+
+/* Sets the fields that all pixels of an output row have in common, and moves to the first pixel. `bytes` is the size of an element. */
+static pixel_runs first_runs(const tmo_kernel *k, const tmo_window *rows, uint32_t bytes) {
   const tmo_op *op = k->op;
-  const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;
-  uint32_t column = padded / op->stride_w, tap = padded % op->stride_w, taps = 0, first = 0, n = 0;
+  const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels;
+  uint32_t first = 0, n = 0;
   int32_t ky = (int32_t)k->row + op->pad_top - k->first_row * (int32_t)op->stride_h;
-  for (; column >= k->in_width && tap < op->kernel_w; --column) tap += op->stride_w;
-  while (tap + taps * op->stride_w < op->kernel_w && taps <= column) ++taps;
   for (; first < rows->count && (rows->pixels[first] == NULL || ky >= op->kernel_h); ++first) ky -= op->stride_h;
   while (first + n < rows->count && rows->pixels[first + n] != NULL && (int32_t)(n * op->stride_h) <= ky) ++n;
-  *w = k->weights + (n > 0 ? (uint32_t)ky * row : 0) + (taps > 0 ? tap * channels : 0);
-  return (tmo_runs){rows->pixels + first, 1, (uint16_t)n, (uint16_t)taps, 0, 0u - channels, op->stride_w * channels, column * channels,
-                    channels, 1, 0u - op->stride_h * row, op->kernel_h * row, op->input_zero_point[0]};
+  return (pixel_runs){{rows->pixels + first, 1, (uint16_t)n, 0, 0, 0u - channels, op->stride_w * channels, 0, channels, 1,
+                       0u - op->stride_h * row, op->kernel_h * row, op->input_zero_point[0]},
+                      k->weights + (n > 0 ? (uint32_t)ky * row : 0), op->pad_left / op->stride_w, op->pad_left % op->stride_w};
+}
+
+/* Sets the runs of a pixel, and moves to the next pixel. Returns the weights of the first part. */
+static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
+  const tmo_op *op = k->op;
+  const uint32_t stride = op->stride_w, kernel = op->kernel_w, channels = p->runs.bytes;
+  uint32_t column = p->column, tap = p->tap, taps = 0;
+  if (++p->tap == stride) {
+    p->tap = 0;
+    ++p->column;
+  }
+  for (; column >= k->in_width && tap < kernel; --column) tap += stride;
+  for (uint32_t next = tap; next < kernel && taps <= column; next += stride) ++taps;
+  p->runs.parts = (uint16_t)taps;
+  p->runs.offset = column * channels;
+  return p->row + (taps > 0 ? tap * channels : 0);
 }
 
 void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  pixel_runs p = first_runs(k, window, 1);
   for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
-    const int8_t *w;
-    const tmo_runs r = runs_under(k, window, x, 1, &w);
-    for (uint32_t n, c = 0; c < k->out_channels; c += n, w += n * r.filter) {
+    const int8_t *w = take_runs(k, &p);
+    for (uint32_t n, c = 0; c < k->out_channels; c += n, w += n * p.runs.filter) {
       uint32_t sums[TMO_STACK_SUMS];
       n = k->out_channels - c < TMO_STACK_SUMS ? k->out_channels - c : TMO_STACK_SUMS;
       tmo_begin_sums(k, sums, n, c, 0);
-      tmo_add_products(&r, w, n, sums);
+      tmo_add_products(&p.runs, w, n, sums);
       tmo_end_sums(k, sums, n, c, c, out);
     }
   }
 }
 
 void tmo_transpose_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  pixel_runs p = first_runs(k, window, 2);
   for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
-    const int8_t *w;
-    const tmo_runs r = runs_under(k, window, x, 2, &w);
-    tmo_conv_runs_s16(k, &r, w, out);
+    const int8_t *const w = take_runs(k, &p);
+    tmo_conv_runs_s16(k, &p.runs, w, out);
   }
 }
