@@ -125,7 +125,7 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t
 /* Writes `zeros` zeros, and then the values from `start` to `end` - 1 of each pixel, to v->x. */
 TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end, uint32_t zeros) {
   const uint32_t n = zeros + end - start;
-  const bool listed = n == v->values && !tmo_reads_rows(v->k);
+  const bool listed = n == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k));
   int32_t *x = v->x, offset = (int32_t)v->window->offset;
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, offset += v->apart) {
     x[0] = x[1] = 0;
@@ -145,6 +145,14 @@ TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
 }
 
+/* Returns whether the taps of a window with one column, which take `bytes` bytes each, are adjacent in memory. */
+static bool is_one_run(const tmo_window *window, uint32_t bytes) {
+  for (uint32_t i = 1; i < window->count; ++i) {
+    if (window->pixels[i] != window->pixels[i - 1] + bytes) return false;
+  }
+  return window->columns == 1;
+}
+
 /* Writes n values of each pixel to v->x, beginning with value number `at`. The first v->zeros of a pixel's values are zeros. */
 TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
@@ -153,6 +161,8 @@ TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32
   const uint32_t row = start / v->row, first = row * v->row + window->first_column * v->k->tap_step;
   if (whole && start >= first && end <= first + window->columns * v->k->tap_step) {
     take_adjacent(v, window->pixels[row] + window->offset + 2 * (start - first), n, zeros);
+  } else if (v->row == v->k->tap_step && n == v->values && is_one_run(window, 2 * v->row)) {
+    take_adjacent(v, window->pixels[0] + window->offset, n, zeros);
   } else {
     take_taps(v, start, end, zeros);
   }
