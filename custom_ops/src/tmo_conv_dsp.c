@@ -183,8 +183,9 @@ TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes,
   }
 }
 
-static void one_pixel(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, uint32_t step) {
-  (void)step;
+static void one_pixel(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
+                      uint32_t second, uint32_t third, uint32_t fourth) {
+  (void)second, (void)third, (void)fourth;
   pairs_of_one(tile, NULL, weights, scales, out, values, pairs, 1);
 }
 
@@ -201,38 +202,41 @@ static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
   return NULL; /* the header of a damaged program may list too few parts */
 }
 
-static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t first, uint32_t pairs, int8_t *out, uint32_t step) {
+static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t first, uint32_t pairs, int8_t *out,
+                                         uint32_t second, uint32_t third, uint32_t fourth) {
   const uint32_t values = tmo_packed_values(k->op, k->in_channels);
   const int32_t *const scales = k->bias + TMO_PACKED_SCALES * first;
-  compute((const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, step);
+  compute((const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, second, third, fourth);
 }
 
-/* Computes the last output channel if the number of channels is odd. */
-TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t pixels, int8_t *out, uint32_t step) {
-  int8_t last[2 * TMO_FIVE_PIXELS] = {0};
-  pairs_from(k, compute, k->out_channels / 2, 1, last, 2);
-  for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
+/* Computes the last output channel of each pixel if the number of channels is odd. */
+TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, tmo_dsp_pairs *compute, int8_t *last) {
+  pairs_from(k, compute, k->out_channels / 2, 1, last, 2, 4, 6);
 }
 
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
   tmo_dsp_pairs *const compute = pairs_of(pixels);
   if (compute == NULL) return;
-  if (k->out_channels > 1) pairs_from(k, compute, 0, k->out_channels / 2, out, step);
-  if (has_odd_channels(k)) multiply_last(k, compute, pixels, out, step);
+  if (!tmo_has_part(TMO_PART_DSP_ODD) || k->out_channels > 1) pairs_from(k, compute, 0, k->out_channels / 2, out, step, 2 * step, 3 * step);
+  if (has_odd_channels(k)) {
+    int8_t last[2 * TMO_FIVE_PIXELS];
+    multiply_last(k, compute, last);
+    for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
+  }
   if (!tmo_packed_clamps(k->op)) return;
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, out + p * step, k->out_channels);
 }
 
-/* Computes a few channels at a time into a small buffer, and copies them to the outputs. */
 void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
-  enum { AT_ONCE = 16 };
-  int8_t made[TMO_PACKED_PIXELS * AT_ONCE];
   tmo_dsp_pairs *const compute = pairs_of(pixels);
+  uint32_t apart[TMO_PACKED_PIXELS] = {0};
   if (compute == NULL) return;
-  for (uint32_t first = 0, n; first < k->out_channels; first += n) {
-    n = k->out_channels - first < AT_ONCE ? k->out_channels - first : AT_ONCE;
-    pairs_from(k, compute, first / 2, (n + 1) / 2, made, AT_ONCE);
-    for (uint32_t p = 0; p < pixels; ++p) memcpy(outs[p] + first, made + p * AT_ONCE, n);
+  for (uint32_t p = 1; p < pixels; ++p) apart[p] = (uint32_t)(outs[p] - outs[0]);
+  if (!tmo_has_part(TMO_PART_DSP_ODD) || k->out_channels > 1) pairs_from(k, compute, 0, k->out_channels / 2, outs[0], apart[1], apart[2], apart[3]);
+  if (has_odd_channels(k)) {
+    int8_t last[2 * TMO_PACKED_PIXELS];
+    multiply_last(k, compute, last);
+    for (uint32_t p = 0; p < pixels; ++p) outs[p][k->out_channels - 1] = last[2 * p];
   }
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
@@ -346,7 +350,7 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
     int16_t *const tile = (int16_t *)k->scratch, *to = tile;
     for (const int8_t *const *row = rows->pixels; row != end; ++row) to = tmo_dsp_widen_4(*row + offset, apart, to, bytes);
     if (whole) {
-      pairs_of(TMO_PACKED_PIXELS)(tile, k->weights, k->bias, out, values, pairs, step);
+      pairs_of(TMO_PACKED_PIXELS)(tile, k->weights, k->bias, out, values, pairs, step, 2 * step, 3 * step);
     } else {
       tmo_conv_dsp_multiply(k, TMO_PACKED_PIXELS, out, step);
     }
@@ -461,17 +465,23 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 
 #define PAIRS_IN_C(pixels)                                                                                                                       \
   void tmo_dsp_pairs_##pixels(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,   \
-                              uint32_t step) {                                                                                                   \
-    tmo_dsp_pairs_in_c(pixels, tile, weights, scales, out, values, pairs, (int32_t)step);                                                        \
+                              uint32_t second, uint32_t third, uint32_t fourth) {                                                                \
+    const int32_t apart[] = {0, (int32_t)second, (int32_t)third, (int32_t)fourth};                                                               \
+    for (; pairs > 0; --pairs, weights += 2 * values, scales += TMO_PACKED_SCALES, out += 2) {                                                   \
+      int8_t made[2 * TMO_PACKED_PIXELS];                                                                                                        \
+      tmo_dsp_pairs_in_c(pixels, tile, weights, scales, made, values, 1, 2);                                                                     \
+      for (uint32_t p = 0; p < pixels; ++p) memcpy(out + apart[p], made + 2 * p, 2);                                                             \
+    }                                                                                                                                            \
   }
 PAIRS_IN_C(1)
 PAIRS_IN_C(2)
 PAIRS_IN_C(3)
 PAIRS_IN_C(4)
 
-void tmo_dsp_pairs_5(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, uint32_t step) {
-  tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step);
-  tmo_dsp_pairs_2(tile + 3 * values, weights, scales, out + 3 * step, values, pairs, step);
+void tmo_dsp_pairs_5(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
+                     uint32_t second, uint32_t third, uint32_t fourth) {
+  tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, second, third, fourth);
+  tmo_dsp_pairs_2(tile + 3 * values, weights, scales, out + fourth, values, pairs, second, third, fourth);
 }
 
 static int16_t *widen_pixels(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
@@ -494,12 +504,13 @@ void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_
   tmo_dsp_pairs_in_c(2, tile + 2 * four, weights, scales, out + TMO_PACKED_PIXELS * step, values, pairs, apart);
 }
 
-void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {
+int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 4, tile += 4 * TMO_PACKED_PIXELS) {
     uint32_t quads[TMO_PACKED_PIXELS];
     for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) memcpy(&quads[p], from[p] + i, sizeof quads[p]);
     for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) put_quad(tile + 2 * p, 2 * TMO_PACKED_PIXELS, quads[p]);
   }
+  return tile;
 }
 
 void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes) {

@@ -24,7 +24,10 @@
     .equ FRAME, 28
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
-    .equ STEP, FRAME + 44
+    .equ SECOND, FRAME + 44 /* number of bytes from the outputs of the first pixel to the outputs of the second pixel */
+    .equ THIRD, FRAME + 48
+    .equ FOURTH, FRAME + 52
+    .equ STEP, SECOND /* number of bytes between adjacent pixels, if all distances are equal */
 
 /* Adds the products of two values to the sums `a` and `b` of a pixel. `word` has 256 * B + A, and r11 has A. */
 .macro PIXEL value, word, a, b
@@ -109,10 +112,14 @@
 .endm
 
 .macro SCALE_ALL pixels, first, second, third, fourth
+  .if \pixels == 2
+    ldmia r8!, {r2, r3, r7}   /* shifts by a low register have 16 bits */
+    SCALE_BY r2, r3, r7, \first, lr
+    SCALE_BY r2, r3, r7, \second, lr
+  .else
     ldmia r8!, {r9, r10, r11}
     SCALE_BY r9, r10, r11, \first, lr
     SCALE_BY r9, r10, r11, \second, lr
-  .if \pixels > 2
     SCALE_BY r9, r10, r11, \third, lr
   .endif
   .if \pixels > 3
@@ -187,19 +194,10 @@
   .endif
 .endm
 
-/* Stores the outputs of four pixels. The operand `first` is the address in r4, which it may also advance. Register r5 is the number of bytes between
- * adjacent pixels. */
-.macro STORE_FOUR first:vararg
-    strh  r1, [r4, r5]
-    add   r9, r4, r5, lsl #1
-    strh  r0, \first
-    strh  r2, [r9]
-    strh  r3, [r9, r5]
-.endm
-
 /* Computes and stores the outputs of a pair for `pixels` pixels. `second` is 1 for the last two of five pixels, whose weights were just used for the
- * first three pixels. `more` is not 0 for the first three of five pixels. The frame has the end of the pixels' values at the offset `end`. */
-.macro GROUP pixels, second, more, end
+ * first three pixels. `more` is not 0 for the first three of five pixels. The frame has the end of the pixels' values at the offset `end`. The
+ * register `stop` is for the end of the weights. */
+.macro GROUP pixels, second, more, end, stop
   .if \second
     ldr   r7, [sp, #VALUES]
     ldr   r8, [sp, #SCALES]
@@ -212,9 +210,15 @@
   .endif
     OUTPUTS_OF \pixels, (\second == 0), \end
     ldr   r4, [sp, #OUT]
-    ldr   r5, [sp, #STEP]
+    ldr   r5, [sp, #SECOND]
+  .if \pixels > 2
+    ldr   r7, [sp, #THIRD]
+  .endif
+  .if \pixels > 3
+    ldr   r6, [sp, #FOURTH]
+  .endif
   .if \more == 0
-    ldr   r6, [sp, #WEIGHTS_END]
+    ldr   \stop, [sp, #WEIGHTS_END]
   .endif
   .if \second
     add   r7, r5, r5, lsl #1
@@ -223,13 +227,13 @@
     strh  r1, [r7, r5]
     adds  r4, #2
     str   r4, [sp, #OUT]
-  .elseif \pixels == 4
-    STORE_FOUR [r4], #2
-    str   r4, [sp, #OUT]
   .else
     strh  r1, [r4, r5]
    .if \pixels > 2
-    strh  r2, [r4, r5, lsl #1]
+    strh  r2, [r4, r7]
+   .endif
+   .if \pixels > 3
+    strh  r3, [r4, r6]
    .endif
    .if \more
     strh  r0, [r4]
@@ -240,7 +244,7 @@
   .endif
 .endm
 
-.macro PAIRS_OF name, pixels, more=0
+.macro PAIRS_OF name, pixels, more=0, stop=r6
     FUNCTION \name
     push  {r4-r11, lr}
     sub   sp, #FRAME
@@ -260,11 +264,11 @@
     mla   r6, r4, r5, r6
     str   r6, [sp, #SECOND_END]
   .endif
-1:  GROUP \pixels, 0, \more, END
+1:  GROUP \pixels, 0, \more, END, \stop
   .if \more
-    GROUP \more, 1, 0, SECOND_END
+    GROUP \more, 1, 0, SECOND_END, \stop
   .endif
-    cmp   r12, r6
+    cmp   r12, \stop
     bne   1b
     add   sp, #FRAME
     pop   {r4-r11, pc}
@@ -299,7 +303,11 @@
     ldr   r5, [sp, #STEP]
     ldr   r6, [sp, #END]
     ldr   r7, [sp, #SECOND_END]
-    STORE_FOUR [r4]
+    strh  r1, [r4, r5]
+    add   r9, r4, r5, lsl #1
+    strh  r0, [r4]
+    strh  r2, [r9]
+    strh  r3, [r9, r5]
     cmp   r6, r7
     ldr   r8, [sp, #SCALES]
     ldr   r2, [sp, #VALUES]
@@ -337,7 +345,7 @@
 
     PAIRS_OF tmo_dsp_pairs_2, 2
     PAIRS_OF tmo_dsp_pairs_3, 3
-    PAIRS_OF tmo_dsp_pairs_4, 4
+    PAIRS_OF tmo_dsp_pairs_4, 4, stop=lr
     PAIRS_OF tmo_dsp_pairs_5, 3, 2
 
 #endif

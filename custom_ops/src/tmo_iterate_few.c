@@ -30,21 +30,20 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Widens the bytes of one tap of n pixels to int16. */
-static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
+/* Widens the bytes of one tap of n pixels to int16. Returns the address in the tile of the next tap. */
+static TMO_ALWAYS_INLINE int16_t *widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance to a pixel on the stack may not fit int32_t */
-  if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
-    tmo_dsp_widen_each(from, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && fits && from[2] - from[1] == apart && from[3] - from[2] == apart) {
-    tmo_dsp_widen_4(from[0], (uint32_t)apart, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
-    tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && fits) {
-    tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
-  } else {
-    for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);
+  if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4) {
+    if (bytes % 4 == 0) return tmo_dsp_widen_each(from, tile, bytes);
+    if (fits && from[2] - from[1] == apart && from[3] - from[2] == apart) return tmo_dsp_widen_4(from[0], (uint32_t)apart, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2) {
+    if (fits) return tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && fits && from[2] - from[1] == apart) {
+    return tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
   }
+  for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);
+  return tile + n * ((bytes + 3) / 4 * 4);
 }
 
 /* Addresses of the input pixels under the windows of several output pixels. */
@@ -151,10 +150,10 @@ TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *cons
     for (uint32_t p = 0; p < n; ++p) gather_threes(windows[p], taps, tile + 2 * p, 2 * n);
     return;
   }
-  for (uint32_t t = 0; t < taps; ++t, tile += n * ((bytes + 3) / 4 * 4)) {
+  for (uint32_t t = 0; t < taps; ++t) {
     const int8_t *from[TMO_PACKED_PIXELS] = {windows[0][t], windows[1][t]};
     for (uint32_t p = 2; p < n; ++p) from[p] = windows[p][t];
-    widen_each(from, tile, n, bytes);
+    tile = widen_each(from, tile, n, bytes);
   }
 }
 
@@ -164,18 +163,6 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
     run->current = a->iterations[p];
     const pixel_window w = window_under(run, k->op, in);
     gather_pixel(run, &w, k, taps, p, a->n);
-  }
-}
-
-/* Computes n pixels whose values were gathered. n must be at least 2. */
-static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) {
-  const int8_t *const first = outs[0];
-  bool even = outs[1] > first;
-  for (uint32_t p = 2; p < n; ++p) even &= outs[p] == outs[p - 1] + (outs[1] - first);
-  if (even) {
-    tmo_conv_dsp_multiply(k, n, outs[0], (uint32_t)(outs[1] - first));
-  } else {
-    tmo_conv_dsp_scatter(k, n, outs);
   }
 }
 
@@ -199,7 +186,7 @@ TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k
 
 static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   if (!gather_at_once(run, k, in, a)) gather_each(run, k, in, a);
-  multiply_into(k, a->n, a->outs);
+  tmo_conv_dsp_scatter(k, a->n, a->outs);
 }
 
 /* Lists the addresses of the nine taps of each output pixel. */
@@ -236,7 +223,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (op->kernel_h * op->kernel_w * op->stride_h * op->stride_w != 1 || op->pad_top + op->pad_left > 0 || x + n > in->width || run->current.row >= in->height) return false;
   list_pixels_of_row(run, in, x, n, pixels);
-  widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
+  (void)widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
   return true;
 }
 
@@ -251,14 +238,14 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   if (channels < 4 || (channels % 4 != 0 && wide > 1) || list_block(run, k, in, x, n, 1, &grid, 0) == 0) return false;
   const int8_t *const *row = grid.pixels;
   for (uint32_t ky = k->op->kernel_h; ky > 0; --ky, row += grid.width) {
-    for (uint32_t kx = 0; kx < wide; ++kx, tile += n * ((channels + 3) / 4 * 4)) {
+    for (uint32_t kx = 0; kx < wide; ++kx) {
       const int8_t *from[TMO_PACKED_PIXELS];
-      if (stride == 1) {
-        widen_each(row + kx, tile, n, channels);
-        continue;
+      const int8_t *const *pixels = row + kx;
+      if (stride > 1) {
+        for (uint32_t p = 0; p < n; ++p) from[p] = pixels[p * stride];
+        pixels = from;
       }
-      for (uint32_t p = 0; p < n; ++p) from[p] = row[kx + p * stride];
-      widen_each(from, tile, n, channels);
+      tile = widen_each(pixels, tile, n, channels);
     }
   }
   return true;
@@ -291,7 +278,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
     if (tmo_has_column_windows(in)) return false;
     gather_rows(run, k, in, x, n);
   }
-  multiply_into(k, n, outs);
+  tmo_conv_dsp_scatter(k, n, outs);
   return true;
 }
 

@@ -21,12 +21,12 @@
 \name:
 .endm
 
-/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare`. With the width .w, all instructions have 32 bits. */
+/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare` and the flags. With the width .w, all instructions have 32 bits. */
 .macro SCALE_BY m2, c, e, sum, spare, width
     add\width \spare, \sum, \sum, asr #31
     add\width \spare, \spare, \c
     smmlar \sum, \sum, \m2, \spare
-    asr\width \sum, \sum, \e
+    asrs\width \sum, \sum, \e
     ssat  \sum, #8, \sum
 .endm
 

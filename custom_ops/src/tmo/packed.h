@@ -332,17 +332,19 @@ typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile,
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
 /* Widens the bytes of four input pixels to int16. Input pixel p is at from[p], and its number of bytes must be a multiple of 4. Four bytes of a pixel
- * are read before their values are written. */
-TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
+ * are read before their values are written. The function returns the address in the tile of the next values. */
+TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The number of bytes of a tap must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* These functions compute pairs of output channels for 1 to 5 pixels. `pairs` is the number of pairs. The tile has the values of all pixels two by
  * two: values 0 and 1 of pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of
- * three pixels and a tile of two pixels. `values` is the number of values of a pixel, a multiple of 8. */
+ * three pixels and a tile of two pixels. `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The
+ * arguments `second`, `third` and `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels are
+ * equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
-                           uint32_t step);
+                           uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
 /* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after those of the first
