@@ -87,14 +87,15 @@ static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   return n;
 }
 
-TMO_OWN_FRAME static void find_outputs(const tmo_run_state *run, const tmo_tensor *out, pixels_at_once *a) {
+/* Lists the addresses of the pixels of a tensor that are in the same rows and columns as the output pixels. */
+TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor *t, const pixels_at_once *a, const int8_t **pixels) {
   for (uint32_t p = 0, n; p < a->n; p += n) {
     const tmo_iteration *const at = &a->iterations[p];
     tmo_column_window whole;
-    tmo_row_place place = tmo_find_row(run->program, out, at->stripe, at->row, &whole);
+    tmo_row_place place = tmo_find_row(run->program, t, at->stripe, at->row, &whole);
     place.column += at->tile;
     n = pixels_below(a, p);
-    tmo_list_rows(place, tmo_base_of(run, out), out->channels, n, 1, 1, 1, 0, (const int8_t **)(a->outs + p));
+    tmo_list_rows(place, tmo_base_of(run, t), t->channels, n, 1, 1, 1, 0, pixels + p);
   }
 }
 
@@ -184,8 +185,19 @@ TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k
   return true;
 }
 
-static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
-  if (!gather_at_once(run, k, in, a)) gather_each(run, k, in, a);
+/* Returns whether each output pixel of a convolution needs only the input pixel in the same row and column. */
+static TMO_ALWAYS_INLINE bool is_one_to_one(const tmo_op *op) {
+  return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
+}
+
+static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, const pixels_at_once *a) {
+  if (is_one_to_one(k->op) && out->height <= in->height && out->width <= in->width) {
+    const int8_t *pixels[TMO_PACKED_PIXELS];
+    find_pixels(run, in, a, pixels);
+    (void)widen_each(pixels, (int16_t *)k->scratch, a->n, k->in_channels);
+  } else if (!gather_at_once(run, k, in, a)) {
+    gather_each(run, k, in, a);
+  }
   tmo_conv_dsp_scatter(k, a->n, a->outs);
 }
 
@@ -219,9 +231,8 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
 
 /* Gathers the values of two to four pixels of a convolution with a 1x1 kernel. Returns false for any other convolution. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
-  const tmo_op *const op = k->op;
   int8_t *pixels[TMO_PACKED_PIXELS];
-  if (op->kernel_h * op->kernel_w * op->stride_h * op->stride_w != 1 || op->pad_top + op->pad_left > 0 || x + n > in->width || run->current.row >= in->height) return false;
+  if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
   list_pixels_of_row(run, in, x, n, pixels);
   (void)widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
   return true;
@@ -376,10 +387,10 @@ uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
 void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   pixels_at_once a = {iterations, n, {NULL}};
-  find_outputs(run, out, &a);
+  find_pixels(run, out, &a, (const int8_t **)a.outs);
   tmo_kernel k = kernel_of(run, op, in, out);
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
-    convolve_at_once(run, &k, in, &a);
+    convolve_at_once(run, &k, in, out, &a);
   } else {
     convolve_channels_at_once(run, &k, in, &a);
   }
