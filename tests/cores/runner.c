@@ -139,10 +139,16 @@ static uint32_t alike(const tmo_run_state *state) {
   return is_loop ? state->loops[state->depth - 1].left : n;
 }
 
+static const uint8_t *begun_at;      /* loop code that runs the operator */
+static const tmo_group *begun_group; /* group of the operator */
+
 static tmo_status step_alike(tmo_run_state *state) {
   if (state->iterations == 0) return step(state, 1);
   const tmo_status found = find_iteration(state);
-  return found == TMO_MORE ? step(state, alike(state)) : found;
+  if (found != TMO_MORE) return found;
+  begun_at = state->at;
+  begun_group = state->group;
+  return step(state, alike(state));
 }
 
 static void run_by_operator(const void *program, void *const *io, void *workspace) {
@@ -151,13 +157,16 @@ static void run_by_operator(const void *program, void *const *io, void *workspac
   memset(op_ticks, 0, sizeof op_ticks);
   memset(op_steps, 0, sizeof op_steps);
   tmo_begin(&state, program, io, workspace);
+  begun_at = NULL;
   while (status == TMO_MORE) {
     core_clock_start();
     status = step_alike(&state);
     const uint64_t ticks = core_clock_stop();
-    if (state.op >= MAX_OPS) continue;
-    op_ticks[state.op] += ticks;
-    ++op_steps[state.op];
+    if (begun_at == NULL) continue;
+    const uint32_t op = begun_group->first_op + (uint32_t)read_iteration(begun_at).op;
+    if (op >= MAX_OPS) continue;
+    op_ticks[op] += ticks;
+    ++op_steps[op];
   }
   for (uint32_t i = 0; i < tmo_header_of(program)->n_ops && i < MAX_OPS; ++i) {
     write_number("operator ", i);
