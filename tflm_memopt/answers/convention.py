@@ -17,18 +17,22 @@ PLANNED_FOR: Mapping[str, str] = {
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
-def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002
-    """Return the convention of a RAM figure as text: ABI, place of the input, and kernels."""
-    kind, _, rows = input.partition(":")
-    come = f"{rows} row{'s' * (rows != '1')}"
-    where = {
-        "arena": "input in the arena",
-        "stream": f"input streamed {come}",
-        "sliding": f"input sliding by {come}",
-        "external": "input external (not counted)",
-    }[kind]
+def convention(arena: Arena, *inputs: str) -> str:
+    """Return the convention of a RAM figure as text: ABI, place of the input of each model, and kernels."""
+    where = "input " + " or ".join(dict.fromkeys(map(_place, inputs or ("arena",))))
     unknown = "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
     return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}{unknown}"
+
+
+def _place(where: str) -> str:
+    kind, _, rows = where.partition(":")
+    come = f"{rows} row{'s' * (rows != '1')}"
+    return {
+        "arena": "in the arena",
+        "stream": f"streamed {come}",
+        "sliding": f"sliding by {come}",
+        "external": "external (not counted)",
+    }[kind]
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:

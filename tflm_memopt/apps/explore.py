@@ -58,7 +58,7 @@ def explore_app(app: App, progress: Progress) -> AppExploration:
     first = found.members[0]
     return AppExploration(
         app=app.name,
-        convention=convention(first.original.arena),
+        convention=convention(first.original.arena, *(str(m.asked.options.input) for m in found.members)),
         core=first.asked.table.core,
         models={m.name: _told(m, points) for m, points in zip(found.members, found.points, strict=True)},
         points=tuple(_point(found, choice) for choice in choices),

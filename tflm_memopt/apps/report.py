@@ -114,7 +114,8 @@ def _facts(result: AppOptimized) -> list[tuple[str, int]]:
 
 
 def _convention(result: AppOptimized) -> str:
-    return convention(result.report.arena) + ("" if result.report.interpreter else " -> C modules")
+    inputs = (done.report.input for done in result.models.values())
+    return convention(result.report.arena, *inputs) + ("" if result.report.interpreter else " -> C modules")
 
 
 def page(result: AppOptimized) -> str:

@@ -24,16 +24,22 @@ def count(argument: str) -> int:
     return int(argument)
 
 
-def check_plot(path: Path | None) -> None:
-    if path and path.suffix.lower() != ".svg":
-        raise UsageError(f"a plot is an .svg file, but {path} is not", hint=f"--plot {path.stem}.svg")
+def check_plot(plot: Path | None) -> None:
+    if plot and plot.suffix.lower() != ".svg":
+        raise UsageError(f"a plot is an .svg file, but {plot} is not", hint=f"--plot {plot.stem}.svg")
+
+
+def path(argument: str) -> Path:
+    if not argument:  # A Path of an empty text would be the current folder.
+        raise argparse.ArgumentTypeError("the path is empty: give a path, and '.' for the current folder")
+    return Path(argument)
 
 
 def folder(argument: str) -> Path:
-    path = Path(argument)
-    if path.suffix == ".tflite" and not path.is_dir():
+    found = path(argument)
+    if found.suffix == ".tflite" and not found.is_dir():
         raise argparse.ArgumentTypeError(f"'{argument}' is the name of a file: give a folder for several files")
-    return path
+    return found
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:

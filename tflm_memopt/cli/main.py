@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import tflm_memopt
@@ -109,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _inspect(group: Any) -> None:
     inspect = _command(group, "inspect", "list operators, tensors and peak memory, and which operators run row by row")
-    _model(inspect, "model", "a .tflite file, or C source that contains it as an array")
+    _path(inspect, "model", "MODEL", "a .tflite file, or C source that contains it as an array")
     inspect.add_argument(
         "-o", "--output", type=arguments.folder, metavar="DIR", help="write a page with memory map and figures"
     )
@@ -118,9 +117,10 @@ def _inspect(group: Any) -> None:
 
 def _optimize(group: Any) -> None:
     optimize = _command(group, "optimize", "rewrite a model to need a smaller arena, with the same output bits")
-    _model(
+    _path(
         optimize,
         "model",
+        "MODEL",
         "a .tflite file or C source that contains it as an array; a folder with .tflite files; a Keras model (.keras, "
         "SavedModel); or app.toml, for several models that share an arena. The file is never changed",
     )
@@ -166,7 +166,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 
 def _explore(group: Any) -> None:
     explore = _command(group, "explore", "find the smallest arena for every compute budget, as table and plot")
-    _model(explore, "model", "a .tflite file; or app.toml, for the joint frontier of its models")
+    _path(explore, "model", "MODEL", "a .tflite file; or app.toml, for the joint frontier of its models")
     _options(
         explore, *FUNCTIONS["explore"], board="show what each point leaves of this board, and use its ABI and target"
     )
@@ -185,7 +185,7 @@ def _explore(group: Any) -> None:
 
 def _fit(group: Any) -> None:
     fit = _command(group, "fit", "list the boards that a model fits on, before and after rewriting")
-    _model(fit, "model", "a .tflite file; or app.toml, for its models in one arena")
+    _path(fit, "model", "MODEL", "a .tflite file; or app.toml, for its models in one arena")
     fit.add_argument(
         "--board", dest="boards", action="append", default=[], metavar="BOARD",
         help="check only this board; exit with 1 if it is too small",
@@ -202,8 +202,13 @@ def _fit(group: Any) -> None:
 
 def _verify(group: Any) -> None:
     verify = _command(group, "verify", "run both models and compare every output byte")
-    _model(verify, "original", "the original .tflite file; or app.toml, for all its models")
-    _model(verify, "rewritten", "the .tflite file that optimize wrote; the folder for app.toml or several devices")
+    _path(verify, "original", "ORIGINAL", "the original .tflite file; or app.toml, for all its models")
+    _path(
+        verify,
+        "rewritten",
+        "REWRITTEN",
+        "the .tflite file that optimize wrote; the folder for app.toml or several devices",
+    )
     runs = (
         "number of random inputs (default: as many as run in about two seconds, at least 10; over 256 of them, "
         "each input byte takes every value)"
@@ -217,7 +222,7 @@ def _verify(group: Any) -> None:
     )  # fmt: skip
     _number(verify, "--seed", "S", 0, "seed of the random inputs (default: 0)")
     verify.add_argument(
-        "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
+        "--inputs", type=arguments.path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array per input of the model; runs may be stacked along the first axis",
     )  # fmt: skip
     module = "folder of optimize --emit c, whose module is also compiled for this machine and compared"
@@ -226,17 +231,13 @@ def _verify(group: Any) -> None:
 
 def _registers(group: Any) -> None:
     command = _command(group, "registers", "write accessors for a driver's registers, combined where that is safe")
-    command.add_argument(
-        "driver", type=Path, metavar="DRIVER.c", help="C or C++ source that uses fields: gpio->pads[i].dir = 1"
-    )
-    command.add_argument(
-        "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
-    )
+    _path(command, "driver", "DRIVER.c", "C or C++ source that uses fields: gpio->pads[i].dir = 1")
+    _path(command, "description", "DESCRIPTION", "a header with bit field groups, or a CMSIS-SVD file")
     command.add_argument(
         "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./DRIVER_registers)"
     )
     command.add_argument(
-        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR",
+        "-I", dest="folders", type=arguments.path, action="append", default=[], metavar="DIR",
         help="folder with headers of the driver",
     )  # fmt: skip
     place = "for soft cores: ignore the described places of fields, and choose places with the fewest accesses"
@@ -278,14 +279,10 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
     )
     if name != "registers":
         command.add_argument(
-            "--describe", type=Path, action="append", default=[], metavar="FILE.py",
+            "--describe", type=arguments.path, action="append", default=[], metavar="FILE.py",
             help="Python file that describes custom operators; it is executed. May be given more than once",
         )  # fmt: skip
     return command
-
-
-def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
-    command.add_argument(name, type=Path, metavar=name.upper(), help=what)
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
@@ -308,8 +305,8 @@ def _switch(command: argparse.ArgumentParser, flag: str, what: str) -> None:
     command.add_argument(flag, action="store_true", help=what)
 
 
-def _path(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
-    command.add_argument(flag, type=Path, metavar=metavar, help=what)
+def _path(command: argparse.ArgumentParser, name: str, metavar: str, what: str) -> None:
+    command.add_argument(name, type=arguments.path, metavar=metavar, help=what)
 
 
 def _number(command: argparse.ArgumentParser, flag: str, metavar: str, default: int | None, what: str) -> None:
@@ -317,7 +314,7 @@ def _number(command: argparse.ArgumentParser, flag: str, metavar: str, default: 
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
-    command.add_argument(flag, type=Path, nargs="+", default=[], metavar=metavar, help=what)
+    command.add_argument(flag, type=arguments.path, nargs="+", default=[], metavar=metavar, help=what)
 
 
 def _link(command: argparse.ArgumentParser) -> None:

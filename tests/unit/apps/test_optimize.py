@@ -167,6 +167,8 @@ def test_figures_of_c_modules(stream: bool) -> None:
     report = result.report
     header = result.files("c")["app.h"].decode()
     assert f"#define APP_ARENA_BYTES {report.arena.head}u" in header
+    where = "input streamed 1 row or in the arena" if stream else "input in the arena"
+    assert f"ilp32, {where}, TFLM" in result.files("c")["app.report.html"].decode()
     assert report.arena.total == report.arena.head + 8 * stream
     assert (report.interpreter, report.arena_size) == (False, None)
     row = fit(result, ["bluepill"]).boards[0].rewritten

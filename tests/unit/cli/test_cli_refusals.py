@@ -84,6 +84,8 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         "--plan cannot be combined",
     ),
     "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
+    "empty path": (("optimize", ""), "the path is empty"),
+    "empty folder name": (("optimize", "small.tflite", "-o", ""), "the path is empty"),
     "out is a model": (("optimize", "small.tflite", "-o", "small.out.tflite"), "give a folder"),
     "npy that is none": (
         ("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"),
