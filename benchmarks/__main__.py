@@ -53,8 +53,7 @@ class Table:
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table as text. Its argument is the folder of --models, --nets or --public, if needed.
-    """
+    """Function that returns the table as text, and takes the folder of --models, --nets or --public if it needs one."""
     folder: str = ""
     timed: bool = False
     """Whether the table has times measured on this machine, which the option --check does not compare."""
@@ -98,7 +97,7 @@ TABLES = (
 
 
 def printed(table: Table, folder: Path | None) -> str:
-    """Make a table in a new process, because other tables' caches would make its measured times shorter."""
+    """In a new process, no caches of other tables shorten the measured times."""
     options = [f"--{table.folder}", str(folder)] if table.folder else []
     command = [sys.executable, __file__, table.name, *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")

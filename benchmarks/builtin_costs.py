@@ -2,10 +2,9 @@
 
     python benchmarks/builtin_costs.py
 
-The file builtin_counted.json has counted instructions of the models of operator_models.py. Non-negative least squares
-find how many instructions a kernel takes for one multiplication, one stored value and other amounts of work
-(analysis/builtin_work.py). The errors of the estimates are measured with the networks of tests/unseen.py, which are not
-used for the fit.
+Non-negative least squares find how many instructions a kernel takes for each multiplication, each stored value and so
+on (analysis/builtin_work.py). The errors of the estimates are measured with the networks of tests/unseen.py, which are
+not used for the fit.
 """
 
 import functools
@@ -37,9 +36,7 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""Counted instructions of several models for each family of operators. A model has the count of Invoke(), then the
-count of each operator.
-"""
+"""For each model of a family, the counted instructions of Invoke(), then of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
@@ -65,7 +62,9 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of Invoke() for a model without operators, and those that TFLM adds for each operator."""
+    """Return the instructions of Invoke() for a model without operators, and TFLM's overhead for each operator in
+    instructions.
+    """
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)

@@ -5,10 +5,9 @@
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. Non-negative least squares find how many instructions a kernel takes for one multiplication, one stored
-value and other amounts of work (analysis/costs.py). The errors of the estimates are measured with the networks of
-tests/unseen.py, which are not used for the fit. The option --cores leaves the costs of all other cores unchanged. If a
-change of the library changes few instructions, the option --keep is enough.
+random tiling. Non-negative least squares find how many instructions a kernel takes for each multiplication, each stored
+value and so on (analysis/costs.py). The errors of the estimates are measured with the networks of tests/unseen.py,
+which are not used for the fit. The option --cores leaves the costs of all other cores unchanged.
 """
 
 import argparse
@@ -57,9 +56,9 @@ PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
-"""Weight of relative errors in the fit, where 0 minimizes absolute errors and 1 minimizes relative errors."""
+"""A fit with 0 minimizes absolute errors, and a fit with 1 minimizes relative errors."""
 MORE = 4
-"""The fit has this many random networks for each network that is drawn for a rare kernel."""
+"""Ratio of random networks to networks that are drawn for rare kernels."""
 EFFORT = 0.01
 """Search effort for the counted plans. A low effort is enough, because costs do not depend on the quality of plans."""
 SEEDS_AT_ONCE = 5
@@ -75,7 +74,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The field `steps` has for each operator how often the clock was read."""
+    """For each operator, `steps` is the number of clock readings."""
 
     sample: Sample
     total: int
@@ -84,7 +83,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Later fits read the plans from a file."""
+    """The plans of random networks are kept in a file for later fits."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -172,7 +171,7 @@ def _keeps(sample: Sample) -> bool:
 
 
 def waits(outcome: Outcome) -> bool:
-    """The first inferences over a sliding input end without outputs, until the window is full."""
+    """Return whether a sliding window is not full yet, so that the inference ends without outputs."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
@@ -272,7 +271,6 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Plans whose kernels all have costs in `tables_of` are not counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -293,7 +291,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Plans whose kernels are all in `known` are omitted."""
+    """Only plans with a kernel that is not in `known` are counted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():

@@ -4,10 +4,10 @@
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
-benchmarks/speed.py does. The cycles follow from Arm's published timings (cycles_rules.py). The board determines the
-wait states of the flash. Without --board, the flash has no wait states. Arm publishes no timings for Cortex-M33 and M7.
-For M33 and M7, the script applies the rules of M4 and states a range of cycles whose error is unknown. The file
-cycles_published.json compares published cycles with estimates.
+benchmarks/speed.py does. Cycles are computed from Arm's published timings of instructions (cycles_rules.py). Without
+--board, the flash has no wait states. Arm publishes no timings for Cortex-M33 and M7. For M33 and M7, the script
+applies the rules of M4 and states a range of cycles whose error is unknown. The file cycles_published.json compares
+published cycles with estimates.
 """
 
 import argparse
@@ -37,8 +37,7 @@ from tflm_memopt.targets.boards import Board, board, boards
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""For each core without published timings: the core whose cycles are used, and factors for the fewest and the most
-cycles.
+"""Cores whose cycles are estimated from those of another core, with factors for the fewest and the most cycles.
 
 On boards, the programs of tigris-bench need 0.66 to 0.88 times as many cycles on an M33 as on an M4, and 0.28 to 0.65
 times as many on an M7. In MLPerf Tiny, ST's library needs 0.81 to 0.90 times as many cycles on an M33 as on an M4, and

@@ -38,11 +38,11 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""For each core, the pipelines that give the lower bound and the upper bound of its cycles."""
+"""For each core, the pipelines with the fewest and with the most cycles."""
 AT_ONCE = 12
 """Maximum number of programs in one run, because the plugin records at most 63 inferences."""
 Rates = list[float]
-"""Cycles per instruction: the lower and upper bound without wait states, then the waits for each flash."""
+"""Bounds of the cycles per instruction without wait states, and then for each flash the cycles of waiting."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -69,7 +69,7 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """The key "" stands for all kernels together."""
+    """In the result, the key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
     runner(core), cycles_trace.plugin()

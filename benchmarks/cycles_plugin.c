@@ -52,7 +52,7 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* (operator << 40 | from << 20 | to) + 1, or 0 in an empty entry */
+  uint64_t key; /* an entry's key is (operator << 40 | from << 20 | to) + 1, or 0 if the entry is empty */
   uint64_t count;
 } edge;
 
@@ -68,7 +68,7 @@ typedef struct {
 typedef struct {
   uint64_t wait, line, prefetch; /* `wait` is a number of cycles, `line` is a number of bytes, and `prefetch` is 0 or 1 */
   cache code, data;
-  bool unified;                 /* whether the cache `code` also holds the constants */
+  bool unified;                 /* constants share the cache `code` if this is not 0 */
   uint64_t now, free;
   uint64_t current;
   uint64_t ahead, ahead_ready;

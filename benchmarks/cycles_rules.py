@@ -3,7 +3,8 @@
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
 0439 (M4, sections 3.3.1 and 3.3.2). Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random,
 commit 3dfc2ab, "pipeline cycle test"). First, a load waits for a preceding store. Second, a 32-bit load instruction
-that lies in two words of code is not pipelined. The cycles of an instruction depend only on the instruction before it.
+that lies in two words of code is not pipelined. The model assumes that an instruction's cycles depend only on the
+previous instruction.
 """
 
 import functools
@@ -115,9 +116,9 @@ class Pipeline:
     multiple: int = 1
     """Cycles of a load or store of several words in addition to one cycle for each word."""
     paired: bool = True
-    """Whether a load or store takes one cycle less after a load, unless it needs the loaded value as its address."""
+    """Whether a load or store takes one cycle less after a load whose value is not its address."""
     address: int = 1
-    """Cycles for which a load or store waits if the instruction before it computed its address."""
+    """Cycles for which a load or store waits if the previous instruction computed its address."""
     behind_store: int = 1
     """Cycles for which a load waits after a store."""
     straddling: int = 1
@@ -127,7 +128,7 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of the instruction `one` after `before`, without the cycles for taking a branch."""
+        """Return the cycles of the instruction `one` after the instruction `before`, as if no branch were taken."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -183,7 +184,8 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Small factors take fewer cycles."""
+"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. A product of small factors takes fewer cycles.
+"""
 _SMALL = {
     "store": 2,
     "store_indexed": 2,

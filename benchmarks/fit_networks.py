@@ -1,8 +1,7 @@
 """Draw networks from seeds. The script costs.py fits estimates of instructions to these networks.
 
 A seed selects one family of networks, such as image classifiers or rare operators. Seeds from KNOWN_FROM on give the
-networks of tests/known.py. The networks are small enough for microcontrollers. Some numbers of channels are multiples
-of a vector's length, and others are not.
+networks of tests/known.py.
 """
 
 import math
@@ -300,7 +299,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window. Their kernels update sums with each new row."""
+    """Draw networks that average a sliding window, whose sums are updated with each new row."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -309,7 +308,7 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Draw layers whose sums are computed in parts, as on several devices."""
+    """Draw layers that are split into partial sums, as on several devices."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):

@@ -104,7 +104,7 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Return the bytes of a program with this entry point, or None if TFLM's library lacks some of its code."""
+    """Return the bytes of a program that begins at the function `entry`, or None if TFLM lacks code for it."""
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")

@@ -5,16 +5,15 @@ import re
 from collections import Counter
 
 _TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?\*/ | ^[ \t]*\#[ \t]*include[^\n]* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
-    | [A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])* | <<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]= | \S""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
+    r"//[^\n]*|/\*.*?\*/|^[ \t]*\#[ \t]*include[^\n]*"
+    r"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*"
+    r"|<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S",
+    re.DOTALL | re.MULTILINE,
 )
-_KEYWORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    return short signed sizeof static struct switch typedef union unsigned void volatile while define ifdef ifndef
-    endif bfGroup
-    """.split()  # noqa: SIM905
+_KEYWORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "return short signed sizeof static struct switch typedef union unsigned void volatile while define ifdef ifndef "
+    "endif bfGroup"
 )
 _CLOSING = frozenset(")]}")
 
@@ -31,7 +30,7 @@ def effort(text: str) -> float:
         if token.startswith(("//", "/*")) or token.lstrip().startswith("#") or token in _CLOSING:
             continue
         is_operand = (
-            (token[0].isalnum() or token[0] in "_\"'.") and len(token.strip(".")) > 0 and token not in _KEYWORDS
+            (token[0].isalnum() or token[0] in "_\"'.") and len(token.strip(".")) > 0 and token not in _KEYWORDS.split()
         )
         (operands if is_operand else operators)[token] += 1
     if not operands:

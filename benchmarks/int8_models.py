@@ -19,7 +19,7 @@ Pair = Sequence[int]
 
 
 class Builder:
-    """Methods take and return indices of tensors."""
+    """The methods take and return indices of tensors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -160,7 +160,7 @@ def _pair(sizes: int | Pair) -> Pair:
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Return along one dimension how many elements of a window are inside the input, as a mean over all windows.
+    """Return how many elements of a window are on average inside the input, along one dimension.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5

@@ -1,7 +1,7 @@
 """Make the README's table of RAM and time of public models on a board, before and after a conversion.
 
-Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimates in milliseconds
-(docs/targets.md), for the original model with CMSIS-NN's kernels.
+Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimated milliseconds
+(docs/targets.md). The original model runs with CMSIS-NN's kernels.
 """
 
 from collections.abc import Mapping

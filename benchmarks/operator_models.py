@@ -1,7 +1,5 @@
 """Draw models of single operators from seeds. The script builtin_costs.py fits the costs of TFLM's kernels to the
 counted instructions of these models.
-
-A model has a few operators of one type with separate inputs.
 """
 
 import random

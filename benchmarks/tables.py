@@ -10,8 +10,7 @@ T = TypeVar("T")
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
-    """Return a Markdown table. The first `left` columns are aligned left, as text, and all others are aligned right, as
-    numbers.
+    """Return a Markdown table. The first `left` columns are aligned left, and all other columns are aligned right.
 
     >>> print(markdown(["net", "bytes"], [["a", "1"]]))
     | net | bytes |
@@ -24,7 +23,7 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON in which objects and lists below `depth` levels of nesting take one line each.
+    r"""Return JSON text. Objects and lists that are nested `depth` levels deep take one line each.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {
@@ -47,7 +46,7 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Split each kernel's name into its kind and its variant, and nest the values in this order.
+    """Return nested values: first by the kind in a kernel's name, then by the variant.
 
     tflm_memopt.analysis.costs.by_kernel() is the inverse.
     """

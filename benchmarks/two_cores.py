@@ -1,4 +1,4 @@
-"""Count the instructions of an inference on two emulated Cortex-M33 and on one.
+"""Count the instructions of an inference on one and on two emulated Cortex-M33.
 
 Each core's instructions are counted while it runs alone, without barriers. A second run on both cores compares the
 output bytes.

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
 SMALL = 1_000_000
-"""Models with at most this number of bytes are planned in seconds."""
+"""Models of at most this many bytes are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip

@@ -40,7 +40,7 @@ CPU_SECONDS = 10
 TFLM_CPU_SECONDS = 1
 MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""A child process is ended after this multiple of its CPU seconds in real time."""
+"""The real time of a child process is limited to this multiple of its CPU time."""
 REPORTED = 1 / 4
 
 Answer = tuple[Outcome, str]

@@ -30,7 +30,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """An item is the number of an operator that runs once, or a pair (count, operators) of repeated operators."""
+    """An argument is an operator's number, or a pair of a count and the operators to repeat."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items

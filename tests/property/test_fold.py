@@ -74,7 +74,7 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield TFLM's output of each row operator for random and extreme inputs, by making it an output of the model."""
+    """Make the output of each row operator an output of the model, and yield TFLM's values for it."""
     model = read(data)
     annotated = annotation.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)

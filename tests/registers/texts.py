@@ -43,7 +43,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """A field is written NAME:BIT:BITS or NAME:BIT:BITS:XML."""
+    """Write a field as NAME:BIT:BITS or NAME:BIT:BITS:XML."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

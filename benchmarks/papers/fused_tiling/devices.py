@@ -1,8 +1,8 @@
 """Compute the example and Table 5.1 of chapter 5 of Stahl's thesis, which divides an inference among several devices.
 
-Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The thesis' figures follow if weights of
-dense layers do not count, and if only convolutions and dense layers have inputs and outputs. Table 5.2 is missing,
-because no choice of layers gave its figures.
+Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. Like the thesis, the script counts no
+weights of dense layers, and no buffers of layers without weights. The script lacks Table 5.2, because no choice of
+layers gave its figures.
 """
 
 import math
@@ -22,7 +22,7 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Ways to split the example's four layers between two devices, of which Figure 5.6 shows OWP."""
+"""Ways to split the thesis' example of four layers between two devices."""
 
 
 def example() -> dict[str, int]:
@@ -83,7 +83,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Table 5.1 states the megabytes of one device as `single`, and of each of ten devices as `full`."""
+    """In Table 5.1, `single` is the megabytes of one device, and `full` the megabytes of each of ten devices."""
     full: float
 
 

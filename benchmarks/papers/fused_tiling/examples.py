@@ -1,8 +1,8 @@
 """Rewrite two examples of Stahl's thesis on fused tiling as int8 models, and compare their output bytes under TFLM.
 
 The example of chapter 4 has a convolution, a depthwise convolution, a convolution 1x1 to 64 channels, average pooling
-and a dense layer. In float32, the example of chapter 4 needs 24,576 B, or 16,384 B if it is tiled by depth. The text
-model computes the mean of the embeddings of all words, like the thesis' network TXT, which has no feature maps to tile.
+and a dense layer. In float32, the example of chapter 4 needs 24,576 B, or 16,384 B if its channels are tiled. Like the
+thesis' network TXT, the text model computes the mean of the embeddings of all words.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ COLUMNS = (
     "same bytes",
 )  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes of the thesis for the example of chapter 4 in int8, before and after tiling."""
+"""Bytes that the thesis implies for the int8 example of chapter 4, before and after tiling."""
 
 
 def running_example() -> bytes:
@@ -50,7 +50,7 @@ def rewritten(name: str, data: bytes) -> tuple[Report, int]:
 
 
 def row(name: str, data: bytes, thesis: Sequence[int] = ()) -> list[str]:
-    """Return a row of the table. `thesis` has the bytes in the thesis, before and after tiling."""
+    """The thesis states the bytes `thesis`, before and after tiling."""
     report, runs = rewritten(name, data)
     before, after = report.original_arena, report.arena
     saved = f"{100 * (1 - after.head / before.head):.1f} %"

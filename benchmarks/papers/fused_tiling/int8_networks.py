@@ -2,7 +2,8 @@
 
 The networks have random weights, and devices.py lists their layers. The first layers are split by rows, and all later
 layers by channels. As in the thesis, an integer program chooses the first layer that is split by channels. Each figure
-is a device's arena plus its model file, in MB. The thesis counts float32 values, without the weights of dense layers.
+is the size of a device's arena and model file, in MB. The thesis counts float32 values, without the weights of dense
+layers.
 """
 
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """`execute` also compares outputs."""
+    """If `execute` is set, the outputs are compared with the original's."""
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
     network = Network(data, name, request({}), optimized)

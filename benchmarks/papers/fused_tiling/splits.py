@@ -3,8 +3,8 @@
 The first layers are divided by rows of feature maps (FFMT), and all later layers by weights. LayerSplit lists the four
 ways to divide weights.
 
-Sizes are numbers of elements, as in the thesis, or of bytes, where a partial sum takes `sum_size` bytes. Device 0 has
-the input and gets the output. Each layer is assumed to divide evenly among the devices.
+Sizes are elements, as in the thesis, or bytes, if `sum_size` is the number of bytes of a partial sum. Device 0 has the
+input and gets the output. Each layer is assumed to divide evenly among the devices.
 """
 
 import enum
@@ -24,9 +24,9 @@ class LayerSplit(enum.Enum):
     FAN_IN = "FDTI"
     """Each device computes its part of every output's sum from some of the inputs."""
     FUSED_OUT = "FDT1"
-    """Each device computes some outputs from all inputs, and keeps them for a layer that is divided as FUSED_IN."""
+    """Each device computes some outputs from all inputs, and sends no outputs, because the next layer is FUSED_IN."""
     FUSED_IN = "FDT2"
-    """Each device computes partial sums from the inputs that it computed itself in a FUSED_OUT layer."""
+    """Each device computes partial sums from outputs that the same device computed in a FUSED_OUT layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,6 @@ def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
 
 
 def plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all possible plans, beginning with the plan that sends the fewest bytes (equations 5.17 to 5.23)."""
+    """Return all possible plans, sorted by the bytes that they send (equations 5.17 to 5.23 of the thesis)."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])

@@ -1,10 +1,10 @@
 """Make Table 4.1 of Stahl's thesis on fused tiling for similar networks.
 
 The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. The keyword
-network is MLPerf Tiny's. All other networks have random weights, and published or similar layer shapes. Figures are
-bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes, and
-FDT divides channels into groups (fan-out). Tilings may add PAD, SLICE and CONCATENATION, and may execute 1.5 times as
-many multiply-accumulates. All output bytes of each model are compared in TFLM's official wheel.
+network is that of MLPerf Tiny. All other networks have random weights, and published or similar layer shapes. Figures
+are bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes,
+and FDT divides channels into groups (fan-out). Tilings may add PAD, SLICE and CONCATENATION, and may execute 1.5 times
+as many multiply-accumulates. All output bytes of each model are compared in TFLM's official wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""FFMT may execute this many times the multiply-accumulates of the original model."""
+"""Limit of FFMT's multiply-accumulates, as a multiple of the original model's."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -40,7 +40,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 """Percentages of memory that FFMT and FDT save in Table 4.1 of the thesis."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks that the thesis did not publish, in place of which this script has similar networks."""
+"""The thesis did not publish these networks, so the script has similar networks."""
 
 
 def magic_wand() -> bytes:

@@ -32,7 +32,7 @@ SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Weights of the third layer with which a partial sum takes one, two or three bytes."""
+"""With these weights of the third layer, a partial sum takes one, two or three bytes."""
 
 
 def network(nbytes: int) -> bytes:

@@ -1,5 +1,4 @@
-"""Compute the memory that several CNNs share, as in the example of chapter 6 of Minakova's thesis, and offsets of their
-tensors.
+"""Compute the memory that several CNNs share, as in chapter 6 of Minakova's thesis.
 
 Sizes of the example are in tokens, as in the thesis. Figure 6.1 is not available. The sizes in Table 6.1 imply that a
 feature map of CNN 1 has 32 rows of 256 tokens. Convolutions are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding
@@ -34,7 +33,7 @@ class Edge:
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
 Chromosome = Sequence[int]
-"""A layer with 1 processes one row at a time, and a layer with 0 processes its whole input."""
+"""The value 1 stands for a layer that processes one row at a time, and 0 for a layer that needs its whole input."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
 """Layers l1 to l5 are those of CNN 1, and layers m1 to m4 are those of CNN 2."""
@@ -46,15 +45,15 @@ EDGES: Edges = {
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""A feature map has 32 rows of 256 tokens. A row of the input has 96 tokens."""
+"""A feature map of CNN 1 has 32 rows of 256 tokens. A row of CNN 1's input has 96 tokens."""
 FLOAT, SECONDS = 4, 5.0
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """The solution that the genetic algorithm of the thesis finds for its example."""
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
-    """Return the first and the last step in which a tensor needs memory. If its reader is in another partition, the
-    tensor needs memory until the end.
+    """Return the first and the last step in which a tensor needs memory. A tensor that another partition reads needs
+    memory until the end.
     """
     steps = schedules[edge.partition]
     inside = edge.consumer in steps
@@ -88,7 +87,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Return the tokens that are live at the worst moment, which is a lower bound of the memory."""
+    """Return the largest number of tokens that are needed at the same time, which is a lower bound of the memory."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -115,7 +114,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Neighbouring layers that process single rows take turns."""
+    """Neighbouring layers that process single rows run in turn."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -133,7 +132,7 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Between two layers that process single rows, a buffer holds only the rows under a window of the second layer."""
+    """Between two layers that process single rows, a buffer holds only as many rows as a window of the second layer."""
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
         "e12_1": 3 * INPUT_ROW, "e23_1": 3 * ROW, "e34_1": ROW, "e45_1": ROW, "e12_2": 5 * INPUT_ROW,

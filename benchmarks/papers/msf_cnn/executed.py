@@ -1,4 +1,5 @@
-"""Rewrite msf-CNN's networks as int8 models within limits of computation, and compare the output bytes under TFLM.
+"""Rewrite msf-CNN's networks as int8 models for several limits of multiply-accumulates, and compare the output bytes
+under TFLM.
 
 As in msf-CNN, the column "counted" has the bytes from the lowest to the highest address of all buffers except the
 network's input and output. The column "searched" has the bytes that a search over the layers' shapes predicts for the

@@ -1,4 +1,4 @@
-"""Compare msf-CNN's formulas and its Table 1 with the frontier of tflm-memopt, counted as in msf-CNN.
+"""Compare msf-CNN's formulas and its Table 1 with tflm-memopt's plans, whose bytes are counted as in msf-CNN.
 
     python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
@@ -22,9 +22,8 @@ from tflm_memopt.report import figures, svg
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
-"""Limits of the compute factor F."""
+"""Limits of F, the ratio of multiply-accumulates to those of the original network."""
 P2 = (16, 32, 64, 128, 256)
-"""Limits of RAM in kB."""
 PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
     "mbv2-w035_chain": {
         "vanilla": (194.44, 1), "heuristic": (32.076, 1.59), "F <= 1.1": (67.905, 1.1), "F <= 1.3": (21.288, 1.3),
@@ -45,7 +44,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
 }  # fmt: skip
 """Cells of Table 1 of msf-CNN, as kB and F, where None stands for "no solution".
 
-Two "Heuristic" cells that the paper swaps are in the right order.
+Two cells of the row "Heuristic", which the paper exchanges, are in their right places.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {
@@ -90,7 +89,7 @@ def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """Return I + O of Equation 5: the bytes of a group's input and output."""
+    """Return the bytes of a group's input and output (I + O of Equation 5)."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))

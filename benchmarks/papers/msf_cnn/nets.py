@@ -1,9 +1,9 @@
 """Read the layer lists of msf-CNN's networks, which have shapes but no weights, and plan the networks.
 
-As in msf-CNN, bytes of the network's input are not counted, nor bytes of the output of a chain (`*_chain.json`). A
-layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel "k",
-stride "s" and padding "p" are [rows, columns]. The key "skip" of an "add" is the index of the layer whose input is the
-second operand.
+As in msf-CNN, the bytes of the network's input do not count, nor those of a chain's output (`*_chain.json`). A layer is
+an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel "k", stride "s"
+and padding "p" are [rows, columns]. For a layer of the type "add", the key "skip" is the index of the layer whose input
+is also the second operand.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Compute from a kernel's accesses by how little the start of its output must precede the start of its input.
+"""Compute the least distance between the starts of a kernel's output and input, if the output overlaps the input.
 
-This least distance, at which no write hits a byte that is still to be read, solves problem (1) of vMCU (Zheng et al.).
+With this distance, no write hits a byte that is still to be read, as in problem (1) of vMCU (Zheng et al.).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ class SegmentAccess:
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """A segment of vMCU has one byte."""
+    """A segment has one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:

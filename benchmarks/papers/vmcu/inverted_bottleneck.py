@@ -22,7 +22,7 @@ Int8s = NDArray[np.int8]
 
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     """The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of inner tensors
-    exist. Sums are clamped instead of requantised, which changes no address.
+    exist. The kernel clamps sums instead of requantising them, which changes no address.
     """
 
     def describe(b: Builder) -> None:
@@ -68,9 +68,9 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Return whether the output equals that of layers on whole tensors.
+    """Return whether the kernel's output equals that of separate layers on whole tensors.
 
-    The output grows from the start of the memory into the input, which the kernel's three workspaces follow.
+    The output begins at the start of the memory and grows into the input. The kernel's workspaces follow the input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2

@@ -1,9 +1,9 @@
 """Repeat the evaluation of vMCU (Zheng et al.) with int8 models that tflm-memopt rewrites.
 
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
-whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
-bottlenecks, the tables have two plans: the smallest without recomputed pixels, and the smallest of all. vMCU's kernel
-recomputes each pixel of the depthwise layer's window (section 5.2).
+whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. The
+tables have two plans for a bottleneck: the smallest that computes each pixel once, and the smallest of all. vMCU's
+kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
 
 ANY = 4.0
-"""Limit of the ratio of multiply-accumulates, rewritten to original, if pixels may be recomputed."""
+"""If pixels may be recomputed, limit of the ratio of multiply-accumulates, plan to original."""
 ALIGNMENT = 16
 """Tensors in TFLM start at multiples of this number of bytes, unlike in the paper's formulas."""
 FIGURE_1C = (2, 3, 2)
@@ -101,17 +101,17 @@ def figure_1c() -> dict[str, int]:
 class Bottleneck:
     name: str
     tinyengine: int
-    """Bytes that TinyEngine needs, which keeps whole tensors and runs the depthwise layer in place."""
+    """Bytes that TinyEngine needs. It keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
     """Bytes that vMCU needs by Equation 2, with 11 pixels of workspace (section 5.2)."""
     paper: float | None
-    """Kilobytes that the text of the paper states."""
+    """Kilobytes that the text of the vMCU paper states."""
     once: int
     """Bytes that tflm-memopt needs if no pixel is computed twice."""
     again: int
     """Bytes that tflm-memopt needs if pixels may be computed again."""
     overhead: float
-    """Multiply-accumulates of the plan that may compute pixels again, as a multiple of the original's."""
+    """Ratio of multiply-accumulates, plan to original, if pixels may be computed again."""
 
 
 def tinyengine(m: Module) -> int:
@@ -126,9 +126,7 @@ def vmcu(m: Module) -> int:
 
 
 def distance(m: Module) -> int:
-    """Return by how many bytes the output must start below the input, so that no output pixel overwrites an input pixel
-    that is still needed.
-    """
+    """Return the least number of bytes from the start of the output to the start of the input."""
     first, middle, last = m.strides
     out = -(-m.size // (first * middle * last))
     stride, pad = first * middle * last, (m.kernel - 1) // 2 * (first + 1 if m.stem else first)
@@ -166,20 +164,20 @@ PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Factors by which a module of MCUNet-5fps-VWW may grow until it needs as much RAM as the original under
-    TinyEngine.
+    """Factors by which a module of MCUNet-5fps-VWW may grow until its plan takes as much RAM as TinyEngine takes for
+    the original.
     """
 
     name: str
     image: float
-    """Factor for height and width if the plan may compute pixels twice."""
+    """Growth of height and width if the plan may compute pixels twice."""
     channels: float
-    """Factor for the number of channels if the plan may compute pixels twice."""
+    """Growth of the number of channels if the plan may compute pixels twice."""
     image_once: float
-    """Factor for height and width if the plan computes each pixel once."""
+    """Growth of height and width if the plan computes each pixel once."""
     channels_once: float
     image_formula: float
-    """Factor for height and width by vMCU's formula."""
+    """Growth of height and width by vMCU's formula for the bytes."""
     channels_formula: float
 
 

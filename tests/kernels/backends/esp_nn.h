@@ -1,5 +1,5 @@
-/* This file replaces ESP-NN's header by functions that compute like TFLM. Like ESP-NN's vector code, they need aligned
- * data and overwrite the scratch memory. */
+/* This file replaces ESP-NN's header by functions that compute like TFLM. Like ESP-NN's vector code, the functions need
+ * aligned data and overwrite the scratch memory. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 
