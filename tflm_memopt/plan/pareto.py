@@ -18,7 +18,10 @@ def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], gra
     [(1, 9), (3, 7)]
     """
     kept, least = list[T](), math.inf
-    for option in sorted(options, key=costs):
+    ranked = list(options)
+    if len(ranked) < 2:
+        return ranked
+    for option in sorted(ranked, key=costs):
         second = costs(option)[1]
         if second < least - grain:
             kept.append(option)

@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges, most_ali
 from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
-from tflm_memopt.plan.iteration.work import work_of
+from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.loops import Loops
@@ -282,15 +282,20 @@ class Planner:
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
         if key not in self._known_forms:
+            chain = self._pixel_chain(name, step.is_reversed)
+            least = partial(_least_cost, chain, step.is_reversed, price, cache(lambda work: price([work])))
             priced = partial(self._form, name, step.is_reversed, price)
-            self._known_forms[key] = GroupForms(self._pixel_chain(name, step.is_reversed), start, priced, wide=wide)
+            self._known_forms[key] = GroupForms(chain, start, least, priced, wide=wide)
         return self._known_forms[key]
 
-    def _form(self, name: int, is_reversed: bool, price: Pricing, group: Candidate) -> GroupForm:
-        found = self._traced(name, group, is_reversed)
+    def _form(self, name: int, is_reversed: bool, price: Pricing, form: GroupForm, limit: int) -> GroupForm:
+        least = groups.least_bytes(self._pixel_chain(name, is_reversed), form.group)
+        if least > limit:
+            return replace(form, nbytes=least)
+        found = self._traced(name, form.group, is_reversed)
         draft = found.draft(placed=False)
         cost = price(tuple(work_of(found.trace, is_reversed=is_reversed)))
-        return GroupForm(group, self._placer.bound(draft), cost, _work(draft))
+        return GroupForm(form.group, cost, self._placer.bound(draft), _work(draft))
 
     def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
         backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
@@ -549,6 +554,18 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
 def _work(draft: Draft) -> float:
     iterations = draft.step.iterations if isinstance(draft.step, Group) else 0
     return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
+
+
+def _least_cost(
+    chain: Chain, is_reversed: bool, price: Pricing, alone: Callable[[Work], float], group: Candidate
+) -> float:
+    """Return a lower bound of the cost of a tiled group, which is known before the group's iterations are simulated.
+
+    `alone` returns the price of one operator's work.
+    """
+    source = chain.source.tensor if chain.source else None
+    each = least_work_of(*groups.members_of(chain, group), source, is_reversed=is_reversed)
+    return price([min(forms, key=alone) if len(forms) > 1 else forms[0] for forms in each])
 
 
 @dataclass(frozen=True, slots=True)

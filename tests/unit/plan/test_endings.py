@@ -10,7 +10,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration import endings
 from tflm_memopt.plan.iteration.column_windows import lives
 from tflm_memopt.plan.iteration.endings import Endings
-from tflm_memopt.plan.iteration.liveness import rolling_buffer_of
+from tflm_memopt.plan.iteration.liveness import GroupBorder, live_ranges, most_alive, rolling_buffer_of
 from tflm_memopt.plan.iteration.trace import Member, Trace, prepend, traced
 from tflm_memopt.plan.plan import Buffer
 
@@ -47,6 +47,27 @@ def test_a_shared_ending_is_what_the_group_has_alone(seed: int, most_entries: in
             with mock.patch.object(endings, "MOST_ENTRIES", most_entries):
                 trace, buffers = known.rebuild(members, sinks, group.step.stripes, in_turn=in_turn)
             assert_same(trace, buffers, traced(members, sinks, source, in_turn=in_turn), sinks)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_part_of_a_group_needs_at_most_the_bytes_of_the_group(seed: int) -> None:
+    _, plan = planned(seed)
+    for group in plan.groups.values():
+        step, source = group.step, group.graph.source
+        if not step.stripes or source:
+            continue
+        sizes = {t: rows.nbytes for m in group.trace.members for t, rows in m.op.seen()}
+        made, read = {m.op.output for m in group.trace.members}, {t for m in group.trace.members for t in m.op.inputs}
+        born = tuple(m.op.output for m in group.trace.members if m.key in step.sinks)
+        border = GroupBorder(dying=tuple(sorted(read - made)), born=born, through=())
+        known = Endings(source)
+        for members in variants(group.trace.members):
+            nbytes = [
+                most_alive(live_ranges(*simulated, border, sizes))
+                for in_part in (True, False, True)
+                for simulated in [known.rebuild(members, step.sinks, step.stripes, in_turn=False, in_part=in_part)]
+            ]
+            assert nbytes[0] <= nbytes[1] == nbytes[2]
 
 
 def test_operators_behind_a_change_are_not_simulated_again() -> None:

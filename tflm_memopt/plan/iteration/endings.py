@@ -6,19 +6,21 @@ Groups with the same last operators share the iterations and rolling buffers of 
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.column_windows import lives
-from tflm_memopt.plan.iteration.liveness import rolling_buffer_of
-from tflm_memopt.plan.iteration.trace import Lives, Member, Trace, prepend, requested, start
+from tflm_memopt.plan.iteration.liveness import least_buffer, rolling_buffer_of
+from tflm_memopt.plan.iteration.trace import Lives, Member, Trace, beginning, prepend, requested, start
 from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_ENTRIES = 1 << 21
 """Maximum number of simulated iterations and requests that are kept for other groups."""
+PARTS = 3
+"""The fraction 1 / PARTS of a group's iterations is simulated to find out whether the group needs too many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Ending:
     lives: Mapping[int, Lives]
 
 
-Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
+Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...], bool]
 
 
 class Endings:
@@ -39,25 +41,30 @@ class Endings:
         self._numbers: dict[Stage, int] = {}
 
     def rebuild(
-        self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
+        self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool, in_part: bool = False
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
         """`sinks` are the operators whose complete output is requested. `in_turn` tells whether to alternate between
-        parts of their outputs.
+        parts of their outputs. With `in_part`, the result has only the first iterations of a tiled group, and buffers
+        that are at most as large as those of the whole group.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)
-        keys: list[Key] = [(wanted, in_turn, stripes, stages[i:]) for i in range(len(members))]
-        known = next((i for i, key in enumerate(keys) if key in self._known), len(members))
-        for key in keys[known:]:
+        keys: list[Key] = [(wanted, in_turn, stripes, stages[i:], False) for i in range(len(members))]
+        parts: list[Key] = [(*key[:-1], True) for key in keys] if in_part else keys
+        known = next((i for i, key in enumerate(keys) if key in self._known or parts[i] in self._known), len(members))
+        for key in (*keys[known:], *parts[known:]):
             if key in self._known:
                 self._known.move_to_end(key)
         if known < len(members):
-            ending = self._known[keys[known]]
+            ending = self._known.get(keys[known]) or self._known[parts[known]]
         else:
             ending = Ending(start(wanted, self._source, in_turn=in_turn), {}, {})
         for i in reversed(range(known)):
-            ending = _longer(ending, members[i], is_inner=members[i].key not in sinks)
-            self._keep(keys[i], ending)
+            if in_part:
+                most = sum(len(m.iterations) * (1 + len(m.stage.operands)) for m in members[i + 1 :]) // PARTS
+                ending = replace(ending, trace=beginning(ending.trace, 1 + most))
+            ending = _longer(ending, members[i], is_inner=members[i].key not in sinks, in_part=in_part)
+            self._keep(parts[i], ending)
         _note_lives(ending)
         buffers = [(t, buffer) for t, buffer in ending.buffers.items() if buffer.nbytes]
         return ending.trace, dict(reversed(buffers) if stripes else buffers)
@@ -70,11 +77,11 @@ class Endings:
             self._entries -= len(oldest.trace)
 
 
-def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
+def _longer(ending: Ending, member: Member, *, is_inner: bool, in_part: bool) -> Ending:
     trace = prepend(ending.trace, member)
     if not is_inner:
         return Ending(trace, ending.buffers, ending.lives)
-    buffer = rolling_buffer_of(trace, member)
+    buffer = least_buffer(trace, member) if in_part else rolling_buffer_of(trace, member)
     known = ending.lives
     if member.stripes:
         known = {**known, member.key: lives(trace, member)}
@@ -91,4 +98,6 @@ def _note_lives(ending: Ending) -> None:
     for key, life in ending.lives.items():
         if key not in trace.lives:
             at = np.flatnonzero(order >= number[key])
-            trace.lives[key] = Lives(life.iteration, at[life.written], at[life.read], life.stripes)
+            made = life.written < len(at)  # A part of a group has only some of the iterations.
+            read = np.minimum(life.read[made], len(at) - 1)
+            trace.lives[key] = Lives(life.iteration[made], at[life.written[made]], at[read], life.stripes[made])

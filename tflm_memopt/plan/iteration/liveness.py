@@ -75,6 +75,16 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
     return Buffer(Role.ROLLING_BUFFER, tensor, nbytes, column_windows=windows)
 
 
+def least_buffer(trace: Trace, member: Member) -> Buffer:
+    """Return a rolling buffer of pixels that is at most as large as in any simulation that begins like `trace`."""
+    pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
+    if not member.iterative:
+        made, length = (each.x1 - each.x0)[life.iteration], trace.times
+        dead = np.bincount(life.read + 1, made, length)
+        pixels = int((np.bincount(life.written, made, length) - dead).cumsum().max())
+    return Buffer(Role.ROLLING_BUFFER, member.op.output, pixels * member.pixel_bytes)
+
+
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
@@ -99,8 +109,8 @@ def live_ranges(
         before = _before_last_read(trace, writer, rolling, before_write) if writer.op.in_place else top
         result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writer, inner), before_write=before_write))
     for m in trace.members:
-        if nbytes := m.sum_bytes:
-            at, _ = trace.iterations_of(m.key)
+        at, _ = trace.iterations_of(m.key)
+        if (nbytes := m.sum_bytes) and len(at):
             full = ((moments >= at[0]) & (moments <= at[-1])) * nbytes
             result.append(LiveRange(Buffer(Role.ACCUMULATOR, m.op.output, nbytes), zero, full, full))
     tiled = any(m.stripes for m in trace.members)

@@ -8,6 +8,7 @@ changes the order of the later ones. Longer groups reuse the order of shorter gr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,6 +61,16 @@ class Member:
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
         """Cache of the operator's work, by the iterations and all other values that determine the work."""
+        return {}
+
+    @cached_property
+    def executed(self) -> dict[tuple[object, ...], KnownIterations]:
+        """Cache of iterations that are known without a simulation."""
+        return {}
+
+    @cached_property
+    def least_works(self) -> dict[tuple[int, bool, bool], tuple[Work, ...]]:
+        """Cache of least_work_of(), by KnownIterations.number and all other values that determine the work."""
         return {}
 
     @cached_property
@@ -314,20 +325,80 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
     return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else len(m.iterations)) for m in wanted]
 
 
-def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of the iterations, where it runs just before each request for its output."""
-    demands, need = _demands(trace, member)
-    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
-    first, end = _rows_at_once(member, demands, need) if several else member.batches
+@dataclass(frozen=True, slots=True)
+class KnownIterations:
+    """The iterations of an operator in order, known without a simulation."""
+
+    iterations: Ints
+    calls: int
+    """Minimum number of kernel calls, each of which computes at most Stage.at_once iterations."""
+    number: int = field(default_factory=itertools.count().__next__)
+    """Number that no other operator, and no other iterations of the operator, have."""
+
+
+def executed(members: Sequence[Member], sinks: Sequence[int]) -> dict[int, KnownIterations]:
+    """Return the iterations of a tiled group's operators. `sinks` are operators whose whole output is requested."""
+    found, wanted = dict[int, KnownIterations](), dict(requested(members, sinks))
+    for i, member in reversed(list(enumerate(members))):
+        readers = [(m, k) for m in members[i + 1 :] for k, t in enumerate(m.op.inputs) if t == member.op.output]
+        key = wanted.get(member.op.output), tuple((k, found[m.key].number) for m, k in readers)
+        if key not in member.executed:
+            member.executed[key] = _executed(member, wanted.get(member.op.output, 0), readers, found)
+        found[member.key] = member.executed[key]
+    return found
+
+
+def _executed(
+    member: Member, wanted: int, readers: Sequence[tuple[Member, int]], found: Mapping[int, KnownIterations]
+) -> KnownIterations:
+    need = [_iterations_demanded(member, m, k, found[m.key].iterations) for m, k in readers]
+    if wanted or not readers:
+        need.append(np.full(wanted, len(member.iterations)) if member.iterative else np.arange(1, wanted + 1))
+    # The simulation alone knows the order of the requests of several readers.
+    requests = need[0] if len(need) == 1 else np.sort(np.concatenate(need))
+    counts, iterations = _requested_iterations(member, requests, member.batches[1])
+    together = counts.sum(keepdims=True)
+    if len(need) == len(readers) == 1 and len(counts):  # A kernel call of the reader requests all its inputs first.
+        reader = readers[0][0]
+        first = reader.batches[0][found[reader.key].iterations]
+        together = np.add.reduceat(counts, np.flatnonzero(np.diff(first, prepend=-1)))
+    calls = int((-(-together // member.stage.at_once)).sum())
+    same = iterations.tobytes() if member.nest.recomputes else len(iterations), calls
+    return member.executed.setdefault(same, KnownIterations(iterations, calls))
+
+
+def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return how many iterations run at each request, and the numbers of all iterations that run, in order.
+
+    `need` is the number of iterations that must be complete at each request. `end` is the second result of
+    Member.batches.
+    """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # Each request moves the operator to the requested stripe.
         each = member.iterations
         before = np.where(produced > before, np.maximum(before, each.start[each.stripe[produced - 1]]), before)
     counts = produced - before
-    number = iteration = np.arange(int(counts.sum()), dtype=np.int64)
+    iteration = np.arange(int(counts.sum()), dtype=np.int64)
     if member.nest.recomputes:
-        iteration = (produced - counts.cumsum()).repeat(counts) + number
+        iteration += (produced - counts.cumsum()).repeat(counts)
+    return counts, iteration
+
+
+def beginning(trace: Trace, most: int) -> Trace:
+    """Return the first `most` entries of a simulation. Operators that are added later begin as in the whole one."""
+    return Trace(
+        trace.members, trace.entry[:most], trace.iteration[:most], trace.wanted, trace.readers_of, trace.source
+    )
+
+
+def prepend(trace: Trace, member: Member) -> Trace:
+    """Add an operator at the front of the iterations, where it runs just before each request for its output."""
+    demands, need = _demands(trace, member)
+    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
+    first, end = _rows_at_once(member, demands, need) if several else member.batches
+    counts, iteration = _requested_iterations(member, need, end)
+    number = np.arange(len(iteration), dtype=np.int64)
 
     # Each request for iterations becomes these iterations, each after the requests for its inputs.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]

@@ -1,16 +1,17 @@
 """Counts the work of operators from their iterations. Repeated work counts every time, and padding adds no work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import QUAD, Packing
 from tflm_memopt.ops.rowop import Move, Moves, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.iteration.trace import Member, Trace
+from tflm_memopt.plan.iteration.trace import Member, Trace, executed
 from tflm_memopt.plan.iteration.work_packed import PACKED
 from tflm_memopt.plan.iteration.work_plain import SUMS_AT_ONCE, in_fours, plain
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Windows, named
@@ -37,49 +38,71 @@ def work(planned: Planned) -> Iterator[Work]:
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
     """Yield the work of each operator of a group, without copies of weights."""
-    made = {m.op.output for m in trace.members}
-    for member in trace.members:
-        done = _of(trace, member, border=member.op.inputs[0] not in made, is_reversed=is_reversed)
-        older = done.rows if member.op.older is not None else 0
-        stored = done.iterations if member.op.state_write is not None else 0
-        yield replace(done, calls=_runs(trace, member), older=older, state_writes=stored)
+    made, source = {m.op.output for m in trace.members}, trace.source.tensor if trace.source else None
+    for m in trace.members:
+        at, iterations = trace.iterations_of(m.key)
+        border = m.op.inputs[0] not in made
+        done = _of(m, iterations, _calls(m, at), source, border=border, is_reversed=is_reversed)
+        yield _with_calls(m, done, _runs(m, at, iterations))
 
 
-def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
-    _, executed = trace.iterations_of(m.key)
-    if m.op.access:
-        return _by_access(m, executed)
-    if m.iterative:
-        return _summed(m, executed)
-    source = trace.source.tensor if trace.source else None
+def least_work_of(
+    members: Sequence[Member], sinks: Sequence[int], source: TensorId | None, *, is_reversed: bool
+) -> Iterator[tuple[Work, ...]]:
+    """Yield the least work of each operator of a tiled group, which is known without a simulation.
+
+    The results are two values for an operator whose kernel calls may compute one or several pixels. `sinks` are the
+    operators whose complete output is requested.
+    """
+    made, found = {m.op.output for m in members}, executed(members, sinks)
+    for m in members:
+        done, border = found[m.key], m.op.inputs[0] not in made
+        key = done.number, border, is_reversed
+        if key not in m.least_works:
+            each = {0, done.calls * (m.stage.at_once > 1 and done.calls < len(done.iterations))}
+            works = (_of(m, done.iterations, n, source, border=border, is_reversed=is_reversed) for n in each)
+            runs = _runs(m, done.iterations, done.iterations)
+            m.least_works[key] = tuple(_with_calls(m, work, runs) for work in works)
+        yield m.least_works[key]
+
+
+def _with_calls(m: Member, done: Work, calls: int) -> Work:
+    older = done.rows if m.op.older is not None else 0
+    return replace(done, calls=calls, older=older, state_writes=done.iterations * (m.op.state_write is not None))
+
+
+def _of(m: Member, executed: Ints, calls: int, source: TensorId | None, *, border: bool, is_reversed: bool) -> Work:
     flags = {
         "backwards": border and is_reversed, "in_one_piece": not m.stripes or (border and not is_reversed),
         "elsewhere": m.op.stateful or source in m.op.inputs,
     }  # fmt: skip
-    calls = _calls(trace, m)
     key = executed.tobytes() if m.nest.recomputes else len(executed), calls, *flags.values()
     if key not in m.works:
-        m.works[key] = _windowed(m, executed, calls=calls, **flags)
+        if m.op.access:
+            m.works[key] = _by_access(m, executed)
+        elif m.iterative:
+            m.works[key] = _summed(m, executed)
+        else:
+            m.works[key] = _windowed(m, executed, calls=calls, **flags)
     return m.works[key]
 
 
-def _runs(trace: Trace, m: Member) -> int:
+def _runs(m: Member, at: Ints, executed: Ints) -> int:
     """Return the number of runs of consecutive iterations, which end where the row changes or another operator runs."""
-    at, executed = trace.iterations_of(m.key)
-    starts = np.diff(at) != 1
+    starts = at[1:] - at[:-1] != 1
     if m.stripes:
-        starts |= np.diff(m.iterations.row[executed]) != 0
-    return min(1, len(executed)) + int(starts.sum())
+        row = m.iterations.row[executed]
+        starts |= row[1:] != row[:-1]
+    return min(1, len(executed)) + int(np.count_nonzero(starts))
 
 
-def _calls(trace: Trace, m: Member) -> int:
+def _calls(m: Member, at: Ints) -> int:
     """Return the number of calls of a kernel that computes several iterations at once, or 0 for any other kernel."""
-    number, _ = trace.iterations_of(m.key)
-    if m.stage.at_once == 1 or not len(number):
+    if m.stage.at_once == 1 or not len(at):
         return 0
-    starts = np.flatnonzero(np.diff(number, prepend=-2) != 1)
-    calls = int((-(-np.diff(starts, append=len(number)) // m.stage.at_once)).sum())
-    return calls if calls < len(number) else 0
+    starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)
+    calls = int((-(-np.diff(starts, append=len(at)) // m.stage.at_once)).sum())
+    return calls if calls < len(at) else 0
 
 
 def _name(m: Member, *words: str) -> str:

@@ -432,18 +432,36 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
     return int(alive.max())
 
 
-def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Simulate the iterations of a group again, since the search does not store them."""
+def rebuild(chain: Chain, candidate: Candidate, *, in_part: bool = False) -> tuple[Trace, Mapping[TensorId, Buffer]]:
+    """Simulate the iterations of a group again, since the search does not store them.
+
+    `in_part` has the meaning that it has in Endings.rebuild().
+    """
+    members, sinks = members_of(chain, candidate)
+    return chain.endings.rebuild(members, sinks, candidate.stripes, in_turn=candidate.in_turn, in_part=in_part)
+
+
+def members_of(chain: Chain, candidate: Candidate) -> tuple[list[Member], list[int]]:
+    """Return the operators of a group, and the operators whose complete output is needed after the group."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
-    sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
-    return chain.endings.rebuild(members, sinks, stripes, in_turn=candidate.in_turn)
+    return members, [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
 
 
 def exact_bytes(chain: Chain, candidate: Candidate) -> int:
+    return _bytes(chain, candidate, in_part=False)
+
+
+def least_bytes(chain: Chain, candidate: Candidate) -> int:
+    """Return a lower bound of exact_bytes() for a tiled group, found from the group's first iterations."""
+    return 0 if chain.source else _bytes(chain, candidate, in_part=True)
+
+
+def _bytes(chain: Chain, candidate: Candidate, *, in_part: bool) -> int:
     at_border = border(chain, candidate.first, candidate.last)
     through = chain.across + sum(chain.sizes[t] for t in at_border.through)
-    return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))
+    ranges = live_ranges(*rebuild(chain, candidate, in_part=in_part), at_border, chain.sizes)
+    return through + most_alive(ranges)
 
 
 def executed_macs(trace: Trace) -> int:

@@ -1,5 +1,6 @@
 """Finds forms of a group that take more bytes and less time: wider tiles, several pixels at once, and whole rows."""
 
+import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,20 +18,32 @@ class GroupForm:
     """One form of a group of operators, with the same results as all other forms."""
 
     group: Candidate
-    nbytes: int
-    """Lower bound of the bytes of a plan in which the group has this form."""
     cost: float
-    work: float
-    """Estimated seconds to find the bytes and the cost (plan/effort.py)."""
+    nbytes: int = 0
+    """Lower bound of the bytes of a plan in which the group has this form."""
+    work: float | None = None
+    """Estimated seconds to find the cost (plan/effort.py), or None while `cost` is only a lower bound."""
 
 
 class GroupForms:
     """The known forms of one group of operators, which grow in number with the limit of bytes."""
 
-    def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
-        """`group` is the form of the group that needs the fewest bytes. `wide` allows wider tiles and whole rows."""
-        self._chain, self._price, self._wide = chain, price, wide
-        self._known = {group: price(group)}
+    def __init__(
+        self,
+        chain: Chain,
+        group: Candidate,
+        least: Callable[[Candidate], float],
+        price: Callable[[GroupForm, int], GroupForm],
+        *,
+        wide: bool,
+    ) -> None:
+        """`group` is the form of the group that needs the fewest bytes. `wide` allows wider tiles and whole rows.
+
+        `least` returns a lower bound of a form's cost. `price` returns a form with its cost. If the form exceeds a
+        limit of bytes, `price` returns the form with a lower bound of its bytes instead.
+        """
+        self._chain, self._least, self._price, self._wide = chain, least, price, wide
+        self._known = {group: GroupForm(group, least(group))}
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
@@ -42,19 +55,35 @@ class GroupForms:
         tried: dict[Candidate, Placed | None] = {}
         while True:
             found = None
-            for form in sorted(self._known.values(), key=lambda form: (form.cost, form.nbytes)):
-                if form.nbytes <= nbytes:
-                    if form.group not in tried:
-                        tried[form.group] = place(form.group)
-                    if found := tried[form.group]:
-                        break
+            for form in self._cheapest(nbytes, budget):
+                if form.group not in tried:
+                    tried[form.group] = place(form.group)
+                if found := tried[form.group]:
+                    break
             if found is None or form.group in self._changed or not budget.allows(SearchPart.BATCHES):
                 return found
             self._changed.add(form.group)
             for other in self._changes(form.group):
                 if other not in self._known:
-                    self._known[other] = self._price(other)
-                    budget.spend(self._known[other].work)
+                    self._known[other] = GroupForm(other, self._least(other))
+
+    def _cheapest(self, nbytes: int, budget: Budget) -> Iterator[GroupForm]:
+        """Yield the known forms that may fit in `nbytes` bytes, cheapest first."""
+        waiting = [
+            (form.cost, -1 if form.work is None else form.nbytes, number, form)
+            for number, form in enumerate(self._known.values())
+            if form.nbytes <= nbytes
+        ]
+        heapq.heapify(waiting)
+        while waiting:
+            *_, number, form = heapq.heappop(waiting)
+            if form.work is not None:
+                yield form
+                continue
+            form = self._known[form.group] = self._price(form, nbytes)
+            budget.spend(form.work or 0.0)
+            if form.nbytes <= nbytes:
+                heapq.heappush(waiting, (form.cost, form.nbytes, number, form))
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
         """Yield changed forms: more pixels at once, wider tiles, or more of the first operators in whole rows."""
