@@ -4,7 +4,7 @@
 # make docs    the documentation as a site, in build/site
 # make arduino the Arduino library and its zip, in build/arduino
 # make dist    what is published, in dist/, each package checked as its registry does
-# make soak    N random cases (KIND=networks, builtin, modules, windows, sequences, apps, plans, files, programs, float_modules, cores, dsp, races, shared, pools, spills, shapes, devices, sums, tails, columns or long)
+# make soak    N random cases (KIND=networks, builtin, modules, windows, sequences, apps, plans, files, programs, float_modules, cores, dsp, races, shared, pools, builds, spills, shapes, devices, sums, tails, columns or long)
 # make build   build the native libraries again, after a change in custom_ops/
 VENV ?= .venv
 EXTRAS ?=

@@ -29,16 +29,19 @@ import tflm_memopt
 from kernels import drawn
 from kernels.conftest import DSP, THREADS, WATCHED, Build, compiled, sample
 from kernels.pools import in_slow_memory
+from kernels.samples import good
 from kernels.sources import external, streamed
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.format.codes import Part
 from tflm_memopt.format.limits import MAGIC
-from tflm_memopt.lower.program import HEADER
+from tflm_memopt.lower.program import HEADER, Program, ProgramGroup
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
+from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
@@ -224,6 +227,28 @@ def test_listed_parts_are_enough_for_partial_sums(
     path = tmp_path / "sums.bin"
     path.write_bytes(region)
     damage(sanitized("fuzz.c", THREADS, *more, flags=(*flags, *parts)), 50, [path])
+
+
+@pytest.mark.slow
+def test_operators_above_252_run_one_row_at_a_time(sanitized: Build, tmp_path: Path) -> None:
+    program = chain(260)
+    inputs = [np.arange(-48, 48, dtype=np.int8)]
+    path = tmp_path / "chain.bin"
+    path.write_bytes(sample(program, inputs, host.run(pack(program), inputs, [8 * 6 * 3])))
+    damage(sanitized("fuzz.c", THREADS, flags=part_of(needs([pack(program)]))), 50, [path])
+
+
+def chain(length: int) -> Program:
+    """Return a program of a convolution and many additions, whose loop codes are all outside of loops."""
+    program = good()
+    source, row, *_ = program.tensors
+    conv, add, _ = program.ops
+    rows = [replace(row, offset=2 * length + 18 * n, depth=1) for n in range(length - 1)]
+    ops = [conv, *(replace(add, inputs=(n, n), output=n + 1) for n in range(1, length))]
+    loops = tuple(Iteration(n) for _ in range(8) for n in range(length))
+    tensors = (source, *rows, replace(row, offset=0, depth=8, base=2))
+    group = ProgramGroup(0, length, 0, loops)
+    return Program(1, 1, 20 * length, 8 * length, tensors, tuple(ops), (group,))
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:

@@ -1,5 +1,6 @@
 """For each kind of random test, a function runs cases and returns the failures."""
 
+import random
 import shutil
 import subprocess
 import traceback
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from applications import built
+from compiling import part_of
 from conftest import ROOT
 from cores.cases import TOO_LARGE, run
 from cores.core import CORES, missing_tools
@@ -19,7 +21,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from kernels import test_cores
 from kernels.conftest import DSP, PLAIN, SANITIZED, THREADS, WATCHED, compiled, sample
-from kernels.test_fuzz import write_pools, write_samples, write_shared
+from kernels.test_fuzz import without_listed_parts, write_pools, write_samples, write_shared
 from projects import TFLM
 from property import two_cores
 from property.applications import examine as examine_application
@@ -39,10 +41,15 @@ from property.test_shared_networks import examine_devices
 from property.test_slow_memory import examine_spilled
 from tflm.test_long_windows import examine_long
 
+from tflm_memopt.emit.kernels import Needs
+from tflm_memopt.format.codes import Part
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.rewrite.rules import columns as exchanged
 
 FOLDER = ROOT / "build/soak"
+WHOLE = Needs(kinds=sum(1 << kind for kind in Kind if kind is not Kind.OWN), packings=(1 << 64) - 1)
+"""Needs of a library with all kernels."""
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
@@ -124,6 +131,16 @@ def shared(cases: range) -> list[Failure]:
 def pools(cases: range) -> list[Failure]:
     folder = emptied(FOLDER / f"pools{cases.start}")
     return damaged(cases, folder, write_pools(folder), ((SANITIZED, len(cases)),))
+
+
+def builds(cases: range) -> list[Failure]:
+    """Run damaged programs in a build that lacks random parts of the library. The programs' headers list no parts."""
+    folder = emptied(FOLDER / f"builds{cases.start}")
+    rng = random.Random(cases.start)
+    share = rng.choice((0, 0.2, 0.5, 0.8, 0.95))
+    needs = Needs(WHOLE.kinds, WHOLE.packings, sum(1 << part for part in Part if rng.random() < share))
+    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Some functions are unused in a build that lacks parts.
+    return damaged(cases, folder, without_listed_parts(write_samples(folder)), ((command, len(cases)),))
 
 
 def spills(cases: range) -> list[Failure]:
@@ -266,6 +283,6 @@ KINDS: dict[str, tuple[Work, int]] = {
     "float_modules": (float_modules, 50), "windows": (windows, 100),
     "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
     "devices": (devices, 50), "sums": (sums, 50),
-    "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
+    "shapes": (shapes, 25), "pools": (pools, 100_000), "builds": (builds, 3_000), "spills": (spills, 50),
 }  # fmt: skip
 """For each kind of random test: its function, and the maximum number of cases in one call."""
