@@ -386,14 +386,13 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const tmo_run_of_columns inside = complete_columns(k, rows);
   const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4() needs four bytes or more */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
-  int8_t *const *const outs = tmo_has_part(TMO_PART_TILES) ? columns->outs : NULL;
   int8_t *out = columns->out;
   uint32_t n;
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
     const uint32_t last = inside.first + inside.count; /* first output column after those whose windows are completely inside the input */
-    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
+    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t fours = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       const uint32_t rest = end - x - fours * n;
       if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* of the last five or six pixels, three are computed first */
@@ -402,11 +401,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
       continue;
     }
     gather_columns(k, rows, inside, x, n);
-    if (outs != NULL) {
-      tmo_conv_dsp_scatter(k, n, outs + (x - columns->first));
-    } else {
-      tmo_conv_dsp_multiply(k, n, out, step);
-    }
+    tmo_conv_dsp_multiply(k, n, out, step);
   }
 }
 
@@ -457,7 +452,7 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     tmo_conv_dsp_direct(k, rows, out);
     return;
   }
-  const tmo_columns_job all = {0, k->out_width, TMO_FIVE_PIXELS, out, k->out_channels, NULL};
+  const tmo_columns_job all = {0, k->out_width, TMO_FIVE_PIXELS, out, k->out_channels};
   tmo_conv_dsp_columns(k, rows, &all);
 }
 

@@ -96,7 +96,7 @@ TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *
     call_packed_row(k, rows, out);
     return;
   }
-  const tmo_columns_job all = {0, width, TMO_FIVE_PIXELS, out, pitch, NULL};
+  const tmo_columns_job all = {0, width, TMO_FIVE_PIXELS, out, pitch};
   tmo_conv_dsp_columns(k, rows, &all);
 }
 #endif

@@ -146,7 +146,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
 }
 
 void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
-  const tmo_columns_job all = {0, k->out_width, 1, out, k->out_channels, NULL};
+  const tmo_columns_job all = {0, k->out_width, 1, out, k->out_channels};
   tmo_conv_esp_columns(k, rows, &all);
 }
 

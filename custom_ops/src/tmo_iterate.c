@@ -141,35 +141,6 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
   }
   return even;
 }
-/* Lists the input rows under the windows of the output columns from x to `end` - 1, for kernels that compute whole rows. If the pixels of a row are
- * not adjacent in memory, the row is copied if it takes few bytes. Returns false if a row can neither be read in place nor copied. */
-TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
-  const tmo_op *op = f->kernel.op;
-  tmo_taps under = rows_under(f);
-  /* if a dilated window begins outside the input, its first pixel inside the input may be to the right of the next window's first pixel */
-  const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
-  const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
-  if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
-  const uint32_t pixel = f->in.pixel, offset = all.start * pixel;
-  int8_t *copy = (int8_t *)(rows + under.count);
-  *window = taps_window(rows, under.count, under.first, whole);
-  for (const int8_t **row = rows, **const after = row + under.count; row != after; ++row, under.start += op->dilation_h) {
-    const place p = row_of(f->run, &f->in, under.start);
-    const uint32_t bytes = p.pixels.depth * pixel, step = p.pixels.step * pixel;
-    uint32_t at = tmo_remainder(p.pixels.first + all.start * p.pixels.step, p.pixels.depth) * pixel;
-    const int8_t *const start = p.base + p.pixels.offset;
-    *row = start + at - offset;
-    if (p.pixels.step == 1 && at + all.count * pixel <= bytes) continue;
-    if (all.count * pixel > (uint32_t)((int8_t *)(rows + TMO_MAX_TAPS) - copy)) return false;
-    *row = copy - offset;
-    for (uint32_t n = all.count; n > 0; --n, at += step) {
-      if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
-      for (uint32_t i = 0; i < pixel; ++i) *copy++ = start[at + i];
-    }
-  }
-  return true;
-}
-
 /* Gathers the input values of the output columns from x to `end` - 1, pixel by pixel. */
 TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t end, const int8_t **pixels) {
   tile_pixels tile;
@@ -188,42 +159,26 @@ TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t
 TMO_OWN_FRAME static void iterate_packed_tile(execution *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
-  const bool in_row = has_whole_rows(f->run, f->out.tensor);
+  const bool in_row = has_whole_rows(f->run, f->out.tensor), whole = has_whole_rows(f->run, f->in.tensor);
   const place row = row_of(f->run, &f->out, f->run->current.row);
   const int8_t *pixels[TMO_MAX_TAPS];
   tmo_window rows;
-  const bool whole = has_whole_rows(f->run, f->in.tensor);
   k->out_width = f->out.tensor->width;
+  k->whole_rows = whole;
   if (whole) rows = read_rows(f, pixels);
   for (uint32_t x = tmo_first_column(k->op, &f->run->current), n; x < end; x += n) {
     uint32_t step = k->out_channels;
     n = in_row && whole ? end - x : tmo_packed_pixels(k->op, values, end - x);
     if (n > most && !(in_row && whole)) n = most;
-    const uint32_t even = in_row || n == 1 ? n : even_pixels(&row, x, n, &step);
+    if (!in_row && n > 1) n = even_pixels(&row, x, n, &step);
     int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, x));
-    int8_t *const *outs = NULL;
-#if TMO_RUNS_DSP
-    int8_t *each[TMO_PACKED_PIXELS];
-    if (even < n && tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV)) {
-      for (uint32_t p = 0; p < n; ++p) each[p] = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, x + p));
-      outs = each;
-    }
-#endif
-    if (outs == NULL) n = even;
-    k->whole_rows = whole || read_columns(f, x, x + n, pixels, &rows);
-    if (k->whole_rows) {
-      const tmo_columns_job columns = {x, x + n, most, out, step, outs};
+    if (whole) {
+      const tmo_columns_job columns = {x, x + n, most, out, step};
       make_columns(k, &rows, &columns);
-      continue;
+    } else {
+      gather_pixels(f, x, x + n, pixels);
+      multiply_packed(k, n, out, step);
     }
-    gather_pixels(f, x, x + n, pixels);
-#if TMO_RUNS_DSP
-    if (outs != NULL) {
-      tmo_conv_dsp_scatter(k, n, outs);
-      continue;
-    }
-#endif
-    multiply_packed(k, n, out, step);
   }
 }
 
@@ -479,24 +434,6 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Returns whether the kernel can compute the tiles from run->current to column `end` as one whole row. */
-static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
-  const bool is_fast = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
-  return is_fast && run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
-}
-
-TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
-  tmo_op own = *op;
-  execution f;
-  own.tile = 0;
-  f.run = run;
-  f.kernel.op = &own;
-  set_up(&f);
-  iterate_window(&f, 0);
-  return TMO_OK;
-}
-
 TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
   f.run = run;
@@ -508,7 +445,6 @@ TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_o
 
 tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
-  if (makes_whole_row(run, op, end)) return iterate_whole_row(run, op);
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);

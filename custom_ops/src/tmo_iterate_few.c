@@ -343,18 +343,13 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Adds n pixels of the first operand and n pixels of the second. If the pixels are adjacent in both operands and in the output, one call adds them
- * all. */
+/* Adds n pixels of the first operand and n pixels of the second. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
-  const uint32_t channels = k->out_channels;
   int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];
-  bool adjacent = true;
   list_pixels_of_row(run, &tensors[k->op->input[0]], x, n, a);
   list_pixels_of_row(run, &tensors[k->op->input[1]], x, n, b);
-  for (uint32_t p = 1; p < n; ++p) adjacent &= outs[p] - outs[p - 1] == (int32_t)channels && a[p] - a[p - 1] == (int32_t)channels && b[p] - b[p - 1] == (int32_t)channels;
-  const uint32_t times = adjacent ? 1 : n, bytes = adjacent ? n * channels : channels;
-  for (uint32_t p = 0; p < times; ++p) tmo_packed_add(a[p], b[p], outs[p], bytes, k->bias, k->op);
+  for (uint32_t p = 0; p < n; ++p) tmo_packed_add(a[p], b[p], outs[p], k->out_channels, k->bias, k->op);
 }
 
 TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) {

@@ -196,7 +196,7 @@ void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     tmo_conv_rvv_multiply(k, rows->pixels[0], k->op->stride_w * k->in_channels, k->out_width, out, k->out_channels);
     return;
   }
-  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels, NULL};
+  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels};
   tmo_conv_rvv_columns(k, rows, &all);
 }
 

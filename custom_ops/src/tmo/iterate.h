@@ -28,7 +28,7 @@ TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, ui
 
 #if TMO_RUNS_PACKED
 /* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose iterations compute one pixel. If
- * TMO_FAST_PIXELS is 1, the function also supports unpacked convolutions, pools, additions and tables whose iterations compute one pixel. */
+ * TMO_FAST_PIXELS is 1, the function also supports unpacked convolutions, pools and tables whose iterations compute one pixel. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
 /* tmo_iterate_pixels() runs `n` iterations of an operator at once, each for one pixel. n is at least 2 and at most tmo_iterates_at_once(). The

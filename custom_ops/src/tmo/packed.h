@@ -216,13 +216,11 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
 }
 
 /* Arguments for a function that computes the output columns from `first` to `end` - 1 of one row. The first output pixel is at `out`, and adjacent
- * output pixels are `step` bytes apart. The scratch memory has room for the input values of at most `most` columns. The array `outs` may list the
- * address of each output pixel for TMO_PACKING_DSP_CONV. For other packings, `outs` is NULL. */
+ * output pixels are `step` bytes apart. The scratch memory has room for the input values of at most `most` columns. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
   uint32_t step;
-  int8_t *const *outs;
 } tmo_columns_job;
 
 /* Computes the output columns `columns` from whole input rows. */
