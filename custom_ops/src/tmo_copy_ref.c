@@ -262,9 +262,37 @@ static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
+/* Copies the rows up to `end` - 1 of an operator with one move, such as SLICE, if the sources of the rows are in the input and equally far apart.
+ * Returns false for other operators, without copying anything. */
+static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
+  const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+  const uint32_t y = run->current.row, n = end - y, mul = access->mul, phase = (uint32_t)phase_of(m, y);
+  const uint32_t row = y * mul + (uint32_t)access->add + m->row, last = row + (n - 1) * mul;
+  if (op->n_inputs != 1 || access->table != 0 || access->div != 1 || (m->period > 1 && (mul > 0 || phase + n > m->period))) return false;
+  if (last >= in->height || row > last || in->depth < in->height || out->depth < out->height) return false;
+  const int8_t *from = tmo_base_of(run, in) + tmo_row_offset(in, row) + m->source + phase * (uint32_t)m->phase_step;
+  int8_t *to = (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_row_offset(out, y) + m->target);
+  const uint32_t bytes = tmo_row_bytes(in) * mul, out_bytes = tmo_row_bytes(out);
+  tmo_move rows;
+  rows.bytes = m->bytes;
+  rows.count = (uint16_t)n;
+  rows.source_step = m->period > 1 ? m->phase_step : (int32_t)(in->layout == TMO_LAYOUT_HWC ? bytes : 0 - bytes);
+  rows.target_step = out->layout == TMO_LAYOUT_HWC ? out_bytes : 0 - out_bytes;
+  if (m->count > 1) {
+    for (; rows.count > 0; --rows.count, from += rows.source_step, to += (int32_t)rows.target_step) move_bytes(m, from, to);
+  } else if (rows.bytes == out_bytes && rows.source_step == (int32_t)out_bytes && rows.target_step == out_bytes) {
+    copy_piece(to, from, n * out_bytes);
+  } else {
+    move_bytes(&rows, from, to);
+  }
+  return true;
+}
+
 void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
   const tmo_move *const moves = (const tmo_move *)(const void *)(copy + 1);
+  if (copy->n_moves == 1 && !copy->fills && copy_slice(run, op, moves, end)) return;
   const tmo_view out = tmo_view_of(run, op->output);
   const tmo_tensor *const t = out.tensor;
   const bool is_reversed = t->layout != TMO_LAYOUT_HWC, pads = copy->fills && copy->n_moves == 1 && moves->count == 1;
