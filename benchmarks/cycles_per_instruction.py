@@ -42,7 +42,7 @@ PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (
 AT_ONCE = 12
 """Maximum number of programs in one run, because the plugin records at most 63 inferences."""
 Rates = list[float]
-"""Bounds of the cycles per instruction without wait states, and then for each flash the cycles of waiting."""
+"""Lower and upper bound of the cycles per instruction without wait states, then the wait cycles of each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:

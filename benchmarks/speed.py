@@ -1,8 +1,8 @@
 """Count the instructions of one inference on a core that QEMU emulates, and compare them with those of TFLM's kernels.
 
-Every .tflite file in the folder is converted for the core (`--int8-io`), so that no value is computed twice. Operators
-that the rewritten model leaves to TFLM are not counted, and the table marks their models. Equal instruction counts do
-not mean equal cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
+Every .tflite file in the folder is converted for the core with `--int8-io`, to a plan that computes no value twice.
+Operators that the rewritten model leaves to TFLM are not counted, and the table marks their models. Equal instruction
+counts do not mean equal cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
 """
 
 import json

@@ -84,7 +84,7 @@ def _found(text: str, name: str) -> re.Match[str]:
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the sorted .tflite files of a folder. Raises ValueError if the folder has none."""
+    """Return the sorted .tflite files of a folder. Raises ValueError if the folder has no .tflite file."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         raise ValueError(f"{folder} has no .tflite files")

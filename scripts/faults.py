@@ -38,9 +38,9 @@ OWN_TEST = "tests/unit/test_faults.py"
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """After this many seconds, a test run is ended and counts as failed."""
-WITHOUT_HOOK = """import sys
-sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
-"""
+WITHOUT_HOOK = (
+    'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
+)
 """Python runs this code at its start, and then imports the copied package instead of the installed package."""
 
 

@@ -17,31 +17,29 @@ from tflm_memopt.kernels.write_c import element_function, function, library_func
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
-ANY_CORE = """\
-/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
-#include "tmo/elements.h"
-#include "tmo/kernels.h"
-
-"""
-IN_ORDER = """\
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* without reordering, GCC keeps sums in registers */
-#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
-#endif
-"""
-ROUNDED = """\
-#include "tmo/floats.h"
-
-"""
+ANY_CORE = (
+    "/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */\n"
+    '#include "tmo/elements.h"\n'
+    '#include "tmo/kernels.h"\n'
+    "\n"
+)
+IN_ORDER = (
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    '#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") '
+    "/* without reordering, GCC keeps sums in registers */\n"
+    '#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")\n'
+    "#endif\n"
+)
+ROUNDED = '#include "tmo/floats.h"\n\n'
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
 """For each generated file, the first lines."""
-ARM = """\
-/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
- * (docs/kernel-language.md). */
-#include "tmo/packed.h"
-
-"""
+ARM = (
+    "/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions\n"
+    " * (docs/kernel-language.md). */\n"
+    '#include "tmo/packed.h"\n'
+    "\n"
+)
 ARM_END = (
     """
 #endif
@@ -104,41 +102,36 @@ def _arm() -> str:
     ])  # fmt: skip
 
 
-HEADER = """\
-/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */
-#ifndef TMO_GENERATED_H_
-#define TMO_GENERATED_H_
-
-#include <stdint.h>
-
-#include "build.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-"""
-SOURCE = """\
-/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */
-#include "tmo/generated.h"
-
-#include "tmo/fixed.h"
-
-#if TMO_RVV
-
-#ifdef __riscv_vector
-#error "Compile the library without V in -march: this file turns it on for its own assembly"
-#endif
-__asm__(".option arch, +zve32x");
-
-"""
-TWINS = """
-#elif TMO_RUNS_RVV
-
-"""
-END = """
-#endif
-"""
+HEADER = (
+    "/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */\n"
+    "#ifndef TMO_GENERATED_H_\n"
+    "#define TMO_GENERATED_H_\n"
+    "\n"
+    "#include <stdint.h>\n"
+    "\n"
+    '#include "build.h"\n'
+    "\n"
+    "#ifdef __cplusplus\n"
+    'extern "C" {\n'
+    "#endif\n"
+    "\n"
+)
+SOURCE = (
+    "/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */\n"
+    '#include "tmo/generated.h"\n'
+    "\n"
+    '#include "tmo/fixed.h"\n'
+    "\n"
+    "#if TMO_RVV\n"
+    "\n"
+    "#ifdef __riscv_vector\n"
+    '#error "Compile the library without V in -march: this file turns it on for its own assembly"\n'
+    "#endif\n"
+    '__asm__(".option arch, +zve32x");\n'
+    "\n"
+)
+TWINS = "\n#elif TMO_RUNS_RVV\n\n"
+END = "\n#endif\n"
 
 
 def written() -> dict[Path, str]:

@@ -48,18 +48,8 @@ output byte:
 | rule | effect |
 |---|---|
 """
-LIMITED = """
-## Limits of each operator
-
-| operator | limits |
-|---|---|
-"""
-LIMITS = """
-## The limits
-
-| limit | requirement | what helps |
-|---|---|---|
-"""
+LIMITED = "\n## Limits of each operator\n\n| operator | limits |\n|---|---|\n"
+LIMITS = "\n## The limits\n\n| limit | requirement | what helps |\n|---|---|---|\n"
 
 
 def page() -> str:

@@ -29,15 +29,16 @@ PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
 """The package tool-scons of this version contains SCons 4.11.1."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
-PACK = """
-import sys
-from platformio.package.manifest.schema import ManifestSchema
-from platformio.package.pack import PackagePacker
-
-folder, archive, licence = sys.argv[1:]
-ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})
-PackagePacker(folder).pack(archive)
-"""
+PACK = (
+    "\n"
+    "import sys\n"
+    "from platformio.package.manifest.schema import ManifestSchema\n"
+    "from platformio.package.pack import PackagePacker\n"
+    "\n"
+    "folder, archive, licence = sys.argv[1:]\n"
+    'ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})\n'
+    "PackagePacker(folder).pack(archive)\n"
+)
 
 
 def missing() -> str:

@@ -16,7 +16,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # number of bytes, which is enough for the original network
+ARENA = 1_000_000  # arena bytes for the original network
 
 
 def load() -> tuple[Images, Labels]:

@@ -24,18 +24,20 @@ def header() -> str:
     pixels = quantize(images[IMAGE : IMAGE + 1], affine.scale[0], affine.zero_point[0])
     scores = np.frombuffer(sample(model, model, inputs=[pixels]).outputs[0], np.int8)
     rows = "\n".join("  " + "".join(f"{value}," for value in row) for row in pixels[0, :, :, 0])
-    return f"""\
-// Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and the scores that TFLM gives it.
-#pragma once
-
-#include <stdint.h>
-
-constexpr int shapes_label = {labels[IMAGE]};
-constexpr int8_t shapes_scores[] = {{{", ".join(map(str, scores))}}};
-constexpr int8_t shapes_image[{pixels.size}] = {{
-{rows}
-}};
-"""
+    return "\n".join(
+        [
+            f"// Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and TFLM's scores for it.",
+            "#pragma once",
+            "",
+            "#include <stdint.h>",
+            "",
+            f"constexpr int shapes_label = {labels[IMAGE]};",
+            f"constexpr int8_t shapes_scores[] = {{{', '.join(map(str, scores))}}};",
+            f"constexpr int8_t shapes_image[{pixels.size}] = {{",
+            rows,
+            "};\n",
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Describes kernels that compute one output pixel from the window under it, like TFLM's ConvPerChannel and
-DepthwiseConvPerChannel. Padding is not part of the window.
+DepthwiseConvPerChannel. The window of such a kernel contains no padding.
 """
 
 from collections.abc import Callable

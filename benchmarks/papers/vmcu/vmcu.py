@@ -177,7 +177,7 @@ class Headroom:
     """Growth of height and width if the plan computes each pixel once."""
     channels_once: float
     image_formula: float
-    """Growth of height and width by vMCU's formula for the bytes."""
+    """Growth of height and width if vMCU's formula gives the bytes."""
     channels_formula: float
 
 

@@ -67,7 +67,6 @@ def test_parts_of_int4_weights_are_int8() -> None:
 
 
 def test_channels_of_a_grouped_convolution_stay_together() -> None:
-    """Half of the output channels with half of the groups would read other input channels."""
     net = Net()
     graph = read(net.model(net.conv2d(net.input((1, 8, 8, 4)), 6, groups=2))).graph
     assert possible_shardings(graph, graph.ops[0]) == (
