@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmo/packed.h"
+#include "tmo/packing.h"
 #include "tmo/nest.h"
 
 #define MARGIN 64u /* number of canary bytes before the arena and after the arena, which is a multiple of the arena's alignment */

@@ -5,7 +5,7 @@
 #endif
 
 #include "tmo/access.h"
-#include "tmo/packed.h"
+#include "tmo/packing.h"
 #include "tmo/tmo.h"
 
 TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32_t bytes) {

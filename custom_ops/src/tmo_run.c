@@ -6,7 +6,7 @@
 #include "tmo/iterate.h"
 #include "tmo/source.h"
 #include "tmo/loops.h"
-#include "tmo/packed.h"
+#include "tmo/packing.h"
 #include "tmo/tmo.h"
 #include "tmo/view.h"
 #include "tmo/nest.h"

@@ -7,8 +7,7 @@
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
-#include "access.h"
-#include "kernels.h"
+#include "packing.h"
 
 /* Inner loops of packed kernels are declared with the linkage TMO_CORE. A file that embeds the library does not contain inner loops in assembly, but
  * links them. */
@@ -21,137 +20,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Returns whether the window of a packed convolution lists input rows instead of pixels. */
-static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
-
-/* Returns whether this library runs programs that were packed for the target `target`. */
-static inline bool tmo_runs_target(uint16_t target) {
-  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE) ||
-         (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
-}
-
-/* Returns how many values an output channel of a packed convolution reads, including the padding of each row and of the window. */
-static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
-  const uint32_t row = op->kernel_w * in_channels;
-  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
-  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return op->kernel_h * row;
-  return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
-}
-
-/* Returns whether a packed operator multiplies its inputs as bytes, instead of widening them to int16. */
-static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
-  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
-         tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
-}
-
-/* Returns the largest number of input values of two pixels together that a packed convolution reads at once. For three or more pixels together, the
- * largest number of values is three eighths of the result. */
-static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
-
-/* Returns whether an operator computes two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A depthwise
- * convolution with 3x3 taps computes two rows of any width at once. */
-static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
-  if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
-  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
-}
-
-/* Returns whether the scratch memory has room for all pixels that are computed at once, whatever their number of values is. */
-static inline bool tmo_has_wide_tile(const tmo_op *op) {
-  return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
-}
-
-/* Returns whether the kernel computes the last five of `columns` pixels of a row together. The scratch memory then has room for the values of five
- * pixels. For each pair of output channels, the kernel computes three pixels and then two, while the cache still has the weights. */
-static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
-  return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
-}
-
-/* Returns how many output pixels to compute at once. `values` is the number of values of one pixel. `left` is the number of pixels that remain in the
- * row. With the DSP extension, a single pixel is never left at the end of a row, because computing one pixel alone is slow. Six pixels are computed
- * as twice three pixels if windows are one pixel wide, because four and two pixels take more instructions. */
-static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
-  if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
-  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
-  if (left == TMO_FIVE_PIXELS && tmo_makes_five(op, values, left)) return left;
-  if (!tmo_has_wide_tile(op)) {
-    while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
-  }
-  const bool threes = op->kernel_w == 1 && left == 2 * most - 2;
-  if ((left == most + 1 || threes) && most > 2 && !tmo_packs_bytes(op)) --most;
-  return left < most ? left : most;
-}
-
-/* Returns whether a packed convolution reads the bytes of its only pixel in place, without copying them. */
-static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
-  if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
-  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_has_part(TMO_PART_DSP_DIRECT)) return false;
-  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
-  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
-}
-
-/* Returns the number of groups of three pairs of channels in a dense layer. The weights of such a group are interleaved. After the last group, two or
- * four pairs of channels may remain. */
-static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
-
-static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
-  return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
-         tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
-}
-
-/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 columns that ESP-NN may read beyond them. */
-static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
-
-/* Returns the number of channels that a depthwise convolution has in ESP-NN, padded to complete vectors of int8 or int16. For few channels, and for
- * windows other than 3x3, ESP-NN uses vectors of int16. */
-static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
-  return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
-}
-
-/* Returns how many bytes of scratch ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). `padded` is the
- * number of channels with padding. */
-static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
-  const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
-  if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
-  return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
-}
-
-/* Returns how many bytes of scratch a call of ESP-NN for n pixels needs in total. The scratch has ESP-NN's own data, a copy of the input, the output,
- * and some padding. */
-static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
-  return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
-}
-
-/* Returns how many pixels one call of ESP-NN computes, at least one. `columns` is the number of pixels that one iteration computes. */
-static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
-  const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
-  if (one >= TMO_ESP_TILE || each == 0) return 1;
-  const uint32_t n = 1 + (TMO_ESP_TILE - one) / each;
-  return n < columns ? n : columns > 0 ? columns : 1;
-}
-
-/* Returns how many consecutive iterations of one pixel each may be computed together. */
-static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
-  const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
-  if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
-  return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
-}
-
-/* Returns how many bytes of scratch an operator needs to compute `out` from `in`. */
-static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
-  if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
-    const uint32_t padded = tmo_esp_channels(op, in->channels);
-    return tmo_esp_depthwise_bytes(op, padded, tmo_esp_pixels(op, padded, columns));
-  }
-  if (tmo_packs_depthwise(op)) return in->channels;
-  if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
-  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
-  if (tmo_at_once(op) > 1) return 2 * values * tmo_at_once(op);
-  if (tmo_makes_two_rows(op)) return 2 * values * 2 * columns;
-  if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
-  return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
-}
 
 /* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
