@@ -116,7 +116,9 @@ class Pipeline:
     multiple: int = 1
     """Cycles of a load or store of several words in addition to one cycle for each word."""
     paired: bool = True
-    """Whether a load or store takes one cycle less after a load whose value is not its address."""
+    """Whether a load or store takes one cycle less if it follows a load and does not use the loaded value as its
+    address.
+    """
     address: int = 1
     """Cycles for which a load or store waits if the previous instruction computed its address."""
     behind_store: int = 1

@@ -41,20 +41,19 @@ ARM = (
     "\n"
 )
 ARM_END = (
-    """
-#endif
-
-#if TMO_RUNS_DSP
-
-void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);
-}
-
-#endif
-""",
-    """\
-#endif
-""",
+    (
+        "\n"
+        "#endif\n"
+        "\n"
+        "#if TMO_RUNS_DSP\n"
+        "\n"
+        "void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {\n"
+        "  tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);\n"
+        "}\n"
+        "\n"
+        "#endif\n"
+    ),
+    "#endif\n",
 )
 
 

@@ -48,7 +48,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. An argument without an entry is a C variable of the same name."""
+    """C expressions for the kernel's arguments. By default, the C expression of an argument is its name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """The same kernel, scheduled for cores with many registers, or None."""

@@ -212,7 +212,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames, after silence if its length is no multiple of 3."""
+    """Cut each window into pieces of 3 frames. Silence precedes a window whose length is no multiple of 3."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]

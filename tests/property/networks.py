@@ -12,7 +12,9 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """Outputs of the model are all unread tensors, and the tensors with the indices `extra` (0 is the newest)."""
+    """The model's outputs are all unread tensors, and the tensors with the indices `extra`, where 0 is the newest
+    tensor.
+    """
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]

@@ -134,12 +134,12 @@ def pools(cases: range) -> list[Failure]:
 
 
 def builds(cases: range) -> list[Failure]:
-    """Run damaged programs in a build that lacks random parts of the library. The programs' headers list no parts."""
+    """Damage programs whose headers list no parts of the library, and run them in a library without random parts."""
     folder = emptied(FOLDER / f"builds{cases.start}")
     rng = random.Random(cases.start)
     share = rng.choice((0, 0.2, 0.5, 0.8, 0.95))
     needs = Needs(WHOLE.kinds, WHOLE.packings, sum(1 << part for part in Part if rng.random() < share))
-    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Some functions are unused in a build that lacks parts.
+    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Without parts, some functions are unused.
     return damaged(cases, folder, without_listed_parts(write_samples(folder)), ((command, len(cases)),))
 
 

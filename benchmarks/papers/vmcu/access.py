@@ -19,7 +19,7 @@ class SegmentAccess:
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """A segment has one byte."""
+    """Each segment of vMCU is one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:

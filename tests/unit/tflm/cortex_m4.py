@@ -109,4 +109,4 @@ FULL_BUILD: Mapping[str, Measured] = {
 """Measurements of TFLM built with -fno-short-enums and without TF_LITE_STATIC_MEMORY (ABI "ilp32-full")."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""arena_used_bytes() and a sufficient arena size, measured with TFLM at 0c425da36 (13 January 2023)."""
+"""Measured arena_used_bytes() and sufficient arena sizes of TFLM at commit 0c425da36 (13 January 2023)."""
