@@ -490,7 +490,11 @@ IN_C = (
         f"static {DIRECT_HEAD.format('{}', 'uint32_t groups, uint32_t ways')}",
         calls={
             DIRECT_HEAD.format(name, f"uint32_t {groups}"): f"x, weights, scales, y, values, {groups}, {ways}"
-            for name, groups, ways in (("tmo_dsp_direct", "pairs", 1), ("tmo_dsp_dense", "triples", 3))
+            for name, groups, ways in (
+                ("tmo_dsp_direct", "pairs", 1),
+                ("tmo_dsp_dense", "triples", 3),
+                ("tmo_dsp_dense_one_scale", "triples", 3),
+            )
         },
     ),
     LibraryKernel(

@@ -259,7 +259,10 @@ void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *
 void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const bytes = window->pixels[0], *const weights = k->weights;
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2, triples = tmo_dense_triples(pairs), done = 3 * triples;
-  if (tmo_has_part(TMO_PART_DSP_TRIPLES)) {
+  const bool one_scale = tmo_has_part(TMO_PART_DSP_ONE_SCALE) && (!tmo_has_part(TMO_PART_DSP_TRIPLES) || k->op->one_scale == 1);
+  if (one_scale) {
+    if (triples > 0) tmo_dsp_dense_one_scale(bytes, weights, k->bias, out, values, triples);
+  } else if (tmo_has_part(TMO_PART_DSP_TRIPLES)) {
     if (triples > 0) tmo_dsp_dense(bytes, weights, k->bias, out, values, triples);
   } else if (tmo_has_part(TMO_PART_DSP_SMALL)) {
     pairs_of_one(NULL, bytes, weights, k->bias, out, values, triples, 3);

@@ -10,12 +10,12 @@
 
 #include "tmo/function.h"
 
-    .equ BYTES, 0
-    .equ SCALES, 4
-    .equ OUT, 8
-    .equ FRAME, 12
-    .equ VALUES, FRAME + 36
-    .equ TRIPLES, FRAME + 40
+/* These are offsets in the stack frame. */
+    .equ SCALES, 0
+    .equ OUT, 4
+    .equ SCALE, 8     /* The frame of tmo_dsp_dense_one_scale() also has m2, c and e. */
+
+    .equ SAVED, 36    /* The saved registers take this number of bytes. */
 
 /* Adds the products of two values to the sums of a pair. The macro replaces the weights in `word` by their lower bytes. */
 .macro PAIR word, value, low, all
@@ -45,37 +45,55 @@
    .endr
 .endm
 
-/* Scales a sum to int8. */
-.macro SCALE sum
+/* Scales a sum to int8. If `same` is 0, the macro first loads the next scale. */
+.macro OUTPUT sum, same
+  .if \same == 0
     ldmia r6!, {r9, r10, r11}
+  .endif
     SCALE_BY r9, r10, r11, \sum, r12
 .endm
 
 /* Computes and stores the two outputs of a pair. */
-.macro OUTPUTS low, all
-    sub   \all, \all, \low
-    asr   \all, \all, #8
-    add   r6, r6, #8
-    SCALE \low
-    SCALE \all
+.macro OUTPUTS low, all, same
+    subs  \all, \all, \low
+    asrs  \all, \all, #8
+  .if \same == 0
+    adds  r6, r6, #8
+  .endif
+    OUTPUT \low, \same
+    OUTPUT \all, \same
     bfi   \low, \all, #8, #8
     strh  \low, [r8], #2
 .endm
 
-    FUNCTION tmo_dsp_dense
+/* Defines a function for dense layers. If `same` is 1, all channels have the scale of the first channel, which the function copies to the stack. The
+ * function then replaces its argument `triples` by the end of the outputs. */
+.macro DENSE name, same, frame
+    .equ BYTES, \frame - 8
+    .equ ARGUMENTS, \frame + SAVED
+    .equ TRIPLES, ARGUMENTS + 4
+    FUNCTION \name
     push  {r4-r11, lr}
-    sub   sp, #FRAME
-    str   r0, [sp, #BYTES]
+    sub   sp, #\frame
     strd  r2, r3, [sp, #SCALES]
     mov   r6, r2
     mov   r7, r1
-    ldr   lr, [sp, #VALUES]
+    ldrd  lr, r1, [sp, #ARGUMENTS]
+    strd  r0, lr, [sp, #BYTES]
     add   lr, lr, r0
+  .if \same
+    ldrd  r4, r5, [r2, #8]
+    ldr   r2, [r2, #16]
+    strd  r4, r5, [sp, #SCALE]
+    str   r2, [sp, #SCALE + 8]
+    add   r1, r1, r1, lsl #1
+    add   r1, r3, r1, lsl #1
+    str   r1, [sp, #TRIPLES]
+  .endif
 1:  ldrd  r0, r1, [r6]
     ldrd  r2, r3, [r6, #32]
     ldrd  r4, r5, [r6, #64]
-    ldr   r6, [sp, #BYTES]
-    ldr   r8, [sp, #VALUES]
+    ldrd  r6, r8, [sp, #BYTES]
     tst   r8, #8
     bne   3f                  /* An odd number of eights begins in the middle of the loop. */
     .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
@@ -83,17 +101,32 @@
 3:  EIGHT
     cmp   r6, lr
     bne   2b
+  .if \same
+    ldmia sp, {r6, r8-r11}
+  .else
     ldrd  r6, r8, [sp, #SCALES]
-    OUTPUTS r0, r1
-    OUTPUTS r2, r3
-    OUTPUTS r4, r5
+  .endif
+    OUTPUTS r0, r1, \same
+    OUTPUTS r2, r3, \same
+    OUTPUTS r4, r5, \same
+  .if \same
+    adds  r6, r6, #96
+    ldr   r9, [sp, #TRIPLES]
+    strd  r6, r8, [sp, #SCALES]
+    cmp   r8, r9
+  .else
     strd  r6, r8, [sp, #SCALES]
     ldr   r8, [sp, #TRIPLES]
     subs  r8, r8, #1
     str   r8, [sp, #TRIPLES]
+  .endif
     bne   1b
-    add   sp, #FRAME
+    add   sp, #\frame
     pop   {r4-r11, pc}
-    .size tmo_dsp_dense, . - tmo_dsp_dense
+    .size \name, . - \name
+.endm
+
+    DENSE tmo_dsp_dense, 0, 16
+    DENSE tmo_dsp_dense_one_scale, 1, 28
 
 #endif

@@ -304,6 +304,10 @@ void tmo_dsp_dense(const int8_t *x, const int8_t *weights, const int32_t *scales
   direct_ways(x, weights, scales, y, values, triples, 3);
 }
 
+void tmo_dsp_dense_one_scale(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t triples) {
+  direct_ways(x, weights, scales, y, values, triples, 3);
+}
+
 void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first) {
   const int32_t *const bias = constants;
   const int16_t *const both = (const int16_t *)(const void *)(constants + 4);

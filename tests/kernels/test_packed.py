@@ -10,6 +10,8 @@ from conftest import examples
 from property.layers import Layer
 
 from kernels.drawn import agree, alone, by_row, packed, pixels, tiled, two_rows
+from tflm_memopt.format.codes import Part
+from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.program import HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops import packings
@@ -31,6 +33,13 @@ def test_networks(family: Family) -> None:
         assert pack(unpack(program)) == program
         done |= {op.packing for op in found.program.ops if op.packing}
     assert done == set(packings.PACKINGS[family])
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_program_lists_the_kernel_of_its_dense_layer(per_channel: bool) -> None:
+    program = alone(Layer("dense", channels=4, flag=per_channel), (1, 1, 1, 16), Family.DSP).program
+    found = {part for part in (Part.DSP_ONE_SCALE, Part.DSP_TRIPLES) if parts(program) >> part & 1}
+    assert found == {Part.DSP_TRIPLES if per_channel else Part.DSP_ONE_SCALE}
 
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])

@@ -12,7 +12,7 @@ from tflm_memopt.model.interface import ANY
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing, family
-from tflm_memopt.ops.packings import packing
+from tflm_memopt.ops.packings import has_one_scale, packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import planner
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP, Ops
@@ -108,7 +108,8 @@ def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
         if source in op.inputs:
             return op
         found = packing(op, wanted)
-        return replace(op, packing=found, param=1 if wide and found is Packing.DSP_CONV else op.param)
+        one = wide if found is Packing.DSP_CONV else found is Packing.DSP_DENSE and has_one_scale(op)
+        return replace(op, packing=found, param=1 if one else op.param)
 
     return replace(graph, ops={key: packed(op) for key, op in graph.ops.items()})
 

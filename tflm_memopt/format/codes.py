@@ -257,3 +257,5 @@ class Part(enum.IntEnum):
     """This part of the library supports operands that are constants of the program."""
     DSP_WIDE = 39
     """This part of the library runs packed convolutions whose scratch has room for any number of values."""
+    DSP_ONE_SCALE = 40
+    """This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale."""

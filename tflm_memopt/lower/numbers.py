@@ -124,7 +124,7 @@ def _parameter(op: RowOp | ProgramOp) -> int:
     """Return the operator's parameter without the bits that depend on the order of operands or on packed weights."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
-    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
+    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DENSE, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:

@@ -90,7 +90,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool
             yield Part.DSP_NINE
         yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
     if op.packing is Packing.DSP_DENSE:
-        yield from _of_dsp_dense(made.channels // 2, small=small)
+        yield from _of_dsp_dense(op, made.channels // 2, small=small)
     if op.packing is Packing.DSP_CONV:
         yield from _of_dsp_conv(op, source, made, small=small)
     if op.packing is Packing.NONE and op.kind in (Kind.CONV, Kind.SUMS) and not op.nibbles:
@@ -129,12 +129,12 @@ def _has_nine(op: ProgramOp) -> bool:
     return nine and op.output_zero_point == -128 and op.activation == (-128, 127)
 
 
-def _of_dsp_dense(pairs: int, *, small: bool) -> Iterator[Part]:
+def _of_dsp_dense(op: ProgramOp, pairs: int, *, small: bool) -> Iterator[Part]:
     if small:
         yield Part.DSP_SMALL
         return
     if pairs >= 3 and pairs != 4:
-        yield Part.DSP_TRIPLES
+        yield Part.DSP_ONE_SCALE if op.param == 1 else Part.DSP_TRIPLES
     if pairs % 3 != 0:
         yield Part.DSP_DIRECT
 

@@ -212,6 +212,7 @@ PARAMETERS: Mapping[str, str] = {
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
     "at_once": "A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1.",
+    "one_scale": "All channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale if this is 1.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
 TABLE = {"table": "LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset."}

@@ -110,6 +110,11 @@ def is_dense(op: RowOp) -> bool:
     return _is_direct(Packing.DSP_CONV, op) and op.writes.c % 2 == 0
 
 
+def has_one_scale(op: RowOp) -> bool:
+    """Return whether all output channels have the same multiplier and shift."""
+    return all(bool((values == values.flat[0]).all()) for values in op.own_scales)
+
+
 def is_addition(op: RowOp) -> bool:
     return op.kind is Kind.ADD and len(op.reads) == 2 and not (op.constant or op.repeats(0) or op.repeats(1))
 

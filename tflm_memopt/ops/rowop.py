@@ -229,8 +229,9 @@ class RowOp:
     """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. Operators of int16 store the activation range in
     `param`. SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table in `param`.
     ARG_MAX searches for the smallest value if `param` is 1. With the packing DSP_CONV, a `param` of 1 selects the wide
-    tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale in `param`. Operators of float32 store
-    quant.float_form() in `param`, and a SOFTMAX of float32 stores the bits of beta.
+    tile. With the packing DSP_DENSE, all channels have the same scale if `param` is 1. QUANTIZE and DEQUANTIZE store
+    the bits of the float32 scale in `param`. Operators of float32 store quant.float_form() in `param`, and a SOFTMAX of
+    float32 stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""

@@ -243,6 +243,7 @@ enum {
   TMO_PART_SLOW_MEMORY = 37, /* This part of the library supports tensors in slow memory. */
   TMO_PART_CONSTANTS = 38, /* This part of the library supports operands that are constants of the program. */
   TMO_PART_DSP_WIDE = 39, /* This part of the library runs packed convolutions whose scratch has room for any number of values. */
+  TMO_PART_DSP_ONE_SCALE = 40, /* This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale. */
 };
 
 typedef enum {
@@ -430,6 +431,7 @@ typedef struct {
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
     int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1. */
+    int32_t one_scale; /* All channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale if this is 1. */
   };
   union {
     uint32_t weights; /* Offset of the weights in the program. Weights are int8_t[], or float[] for float32 kinds. */

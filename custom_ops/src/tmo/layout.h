@@ -50,11 +50,11 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, resize_form) == 40 && offsetof(tmo_op, select_form) == 40 && offsetof(tmo_op, transposed) == 40 &&
                offsetof(tmo_op, tangent) == 40 && offsetof(tmo_op, float_form) == 40 && offsetof(tmo_op, beta_bits) == 40 &&
                offsetof(tmo_op, scale_bits) == 40 && offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, at_once) == 40 &&
-               offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 &&
-               offsetof(tmo_op, copied) == 44 && offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 &&
-               offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 &&
-               offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 &&
-               offsetof(tmo_op, access) == 68, "tmo_op");
+               offsetof(tmo_op, one_scale) == 40 && offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, table) == 44 &&
+               offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, copied) == 44 && offsetof(tmo_op, bias) == 48 &&
+               offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 && offsetof(tmo_op, multipliers) == 52 &&
+               offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 &&
+               offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 && offsetof(tmo_op, access) == 68, "tmo_op");
 _Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && offsetof(tmo_group, n_ops) == 2 &&
                offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
 _Static_assert(sizeof(tmo_iteration) == 8 && offsetof(tmo_iteration, stripe) == 0 && offsetof(tmo_iteration, channel_group) == 2 &&

@@ -256,6 +256,9 @@ TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const i
 
 /* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
+/* This function is like tmo_dsp_dense(), but all channels must have the same scale. */
+TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
+                                      uint32_t triples);
 
 /* Computes all channels of adjacent output pixels of a depthwise convolution. `turns` is the number of groups of three taps. Tap i of output pixel p
  * is p times step bytes after taps[i]. */
