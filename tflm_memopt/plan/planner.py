@@ -45,8 +45,8 @@ SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory. Each later attempt allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save this fraction of the head, or at least TFLM's alignment."""
-KEPT_DRAFTS = 256
-"""Size of the cache of plan steps whose kernels compute several pixels at once."""
+KEPT_DRAFTS, KEPT_TRACES = 256, 4
+"""Sizes of the caches of plan steps whose kernels compute several pixels at once, and of their simulations."""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
@@ -105,6 +105,8 @@ class Planner:
         self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
         self._known_forms: dict[tuple[int, Candidate, bool], GroupForms] = warm._known_forms if warm else {}
+        self._rough_draft = lru_cache(KEPT_DRAFTS)(partial(self._new_roomier_draft, placed=False))
+        self._traced = lru_cache(KEPT_TRACES)(self._new_traced)
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
             warm._reversed_chain if warm else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
@@ -322,10 +324,11 @@ class Planner:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
                     return plan
-                draft = self._roomier_draft(name, other, step.is_reversed)
-                budget.spend(_work(draft))
-                if self._placer.bound(draft) > head:
+                rough = self._rough_draft(name, other, step.is_reversed)
+                budget.spend(_work(rough))
+                if self._placer.bound(rough) > head:
                     continue
+                draft = self._roomier_draft(name, other, step.is_reversed)
                 found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget, plan)
                 if found.head <= head:
                     plan, settled[number], best = found, draft, other
@@ -442,12 +445,12 @@ class Planner:
     def _pixel_chain(self, number: int, is_reversed: bool) -> Chain:
         return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
 
-    def _traced(self, number: int, group: Candidate, is_reversed: bool) -> _Traced:
+    def _new_traced(self, number: int, group: Candidate, is_reversed: bool) -> _Traced:
         chain, whole = self._pixel_chain(number, is_reversed), self._whole[number]
         return _traced(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
 
-    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
-        return self._traced(number, group, is_reversed).draft()
+    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool, *, placed: bool = True) -> Draft:
+        return self._traced(number, group, is_reversed).draft(placed=placed)
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.arrivals import arrivals, converted_bytes
@@ -126,8 +127,9 @@ def _scratch(trace: Trace) -> Iterator[LiveRange]:
     zero = np.zeros(trace.times, dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
-        own = m.scratch_bytes + trace.core_1_scratch(m)
-        full[trace.iterations_of(m.key)[0]] = own + converted_bytes(trace, m, tiled=m.stripes > 0)
+        own = m.scratch_bytes + trace.core_1_scratch(m) + converted_bytes(trace, m, tiled=m.stripes > 0)
+        if own:
+            full[trace.iterations_of(m.key)[0]] = own
     if nbytes := int(full.max()):
         yield LiveRange(Buffer(Role.SCRATCH, -1, nbytes), zero, full, full)
 
@@ -173,17 +175,17 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
     yield COUNTER_BYTES, COUNTER_BYTES
 
 
-def _in_use(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
+def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a rolling buffer is in use just after and just before the writes of each iteration."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # Written bytes count as live even if nothing reads them.
-        return in_use.astype(np.int64), (before > dead).astype(np.int64)
+        return in_use, before > dead
     life, length = lives(trace, writer), trace.times
     written = np.bincount(life.written, minlength=length)
     alive = np.cumsum(written - np.bincount(life.read + 1, minlength=length))
-    return (alive > 0).astype(np.int64), (alive > written).astype(np.int64)
+    return alive > 0, alive > written
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:

@@ -65,12 +65,7 @@ class Member:
 
     @cached_property
     def executed(self) -> dict[tuple[object, ...], KnownIterations]:
-        """Cache of iterations that are known without a simulation."""
-        return {}
-
-    @cached_property
-    def least_works(self) -> dict[tuple[int, bool, bool], tuple[Work, ...]]:
-        """Cache of least_work_of(), by KnownIterations.number and all other values that determine the work."""
+        """Cache of the iterations that run, by the requests for the operator's output."""
         return {}
 
     @cached_property
@@ -327,13 +322,15 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 
 @dataclass(frozen=True, slots=True)
 class KnownIterations:
-    """The iterations of an operator in order, known without a simulation."""
+    """The iterations of an operator in order, found without a simulation of the group."""
 
     iterations: Ints
     calls: int
     """Minimum number of kernel calls, each of which computes at most Stage.at_once iterations."""
     number: int = field(default_factory=itertools.count().__next__)
     """Number that no other operator, and no other iterations of the operator, have."""
+    works: dict[tuple[bool, bool], tuple[Work, ...]] = field(default_factory=dict)
+    """Cache of the least work, by whether the input is outside the group and whether the group is reversed."""
 
 
 def executed(members: Sequence[Member], sinks: Sequence[int]) -> dict[int, KnownIterations]:
@@ -386,7 +383,7 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
 
 
 def beginning(trace: Trace, most: int) -> Trace:
-    """Return the first `most` entries of a simulation. Operators that are added later begin as in the whole one."""
+    """Return the first `most` entries of a simulation, to which earlier operators may be added."""
     return Trace(
         trace.members, trace.entry[:most], trace.iteration[:most], trace.wanted, trace.readers_of, trace.source
     )

@@ -57,13 +57,12 @@ def least_work_of(
     made, found = {m.op.output for m in members}, executed(members, sinks)
     for m in members:
         done, border = found[m.key], m.op.inputs[0] not in made
-        key = done.number, border, is_reversed
-        if key not in m.least_works:
+        if (border, is_reversed) not in done.works:
             each = {0, done.calls * (m.stage.at_once > 1 and done.calls < len(done.iterations))}
             works = (_of(m, done.iterations, n, source, border=border, is_reversed=is_reversed) for n in each)
             runs = _runs(m, done.iterations, done.iterations)
-            m.least_works[key] = tuple(_with_calls(m, work, runs) for work in works)
-        yield m.least_works[key]
+            done.works[border, is_reversed] = tuple(_with_calls(m, work, runs) for work in works)
+        yield done.works[border, is_reversed]
 
 
 def _with_calls(m: Member, done: Work, calls: int) -> Work:
