@@ -158,31 +158,27 @@ LESS_SCRATCH = Recipe(
 )
 
 
-def test_a_fixed_set_of_networks() -> None:
+def most_are_converted(how: settings, strategy: st.SearchStrategy[Recipe]) -> None:
     converted: list[bool] = []
 
-    @QUICK
+    @how
     @example(GROWS_AGAIN)
     @example(LESS_SCRATCH)
-    @given(recipes(most=6))
+    @given(strategy)
     def each(recipe: Recipe) -> None:
         converted.append(is_converted(recipe))
 
     each()
     assert sum(converted) >= FLOOR * len(converted)
+
+
+def test_a_fixed_set_of_networks() -> None:
+    most_are_converted(QUICK, recipes(most=6))
 
 
 @pytest.mark.slow
 def test_many_networks() -> None:
-    converted: list[bool] = []
-
-    @MANY
-    @given(recipes())
-    def each(recipe: Recipe) -> None:
-        converted.append(is_converted(recipe))
-
-    each()
-    assert sum(converted) >= FLOOR * len(converted)
+    most_are_converted(MANY, recipes())
 
 
 @pytest.mark.slow

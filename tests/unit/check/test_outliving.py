@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import memories
 import pytest
@@ -45,23 +47,16 @@ def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
     return damaged
 
 
-def kept(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
-
+def changed(wanted: Callable[[RowOp], Any], change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
     def damaged(graph: RowGraph) -> RowGraph:
-        key, op = found(graph, lambda op: op.state_write)
+        key, op = found(graph, wanted)
         return with_op(graph, key, change(op))
 
     return damaged
 
 
-def stepped(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
-    def damaged(graph: RowGraph) -> RowGraph:
-        key, op = found(graph, lambda op: op.updates)
-        return with_op(graph, key, change(op))
-
-    return damaged
-
-
+kept = partial(changed, lambda op: op.state_write)
+stepped = partial(changed, lambda op: op.updates)
 FAULTS = (
     (streamed, older(pad_top=2), "its last window ends at row -1 of 2 new rows"),
     (streamed, older(pad_top=1, kernel_h=1), "its window has 6 rows, but TFLM's has 5"),

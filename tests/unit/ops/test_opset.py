@@ -1,6 +1,6 @@
 """Test which operators the converter leaves to TFLM, and the messages for users."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,16 @@ def sharing(net: Net) -> int:
     return z
 
 
-def tensor(index: int, **fields: Any) -> Edit:
+def fields_of(found: Callable[[Net], Any], fields: Mapping[str, Any]) -> Edit:
     def edit(net: Net) -> None:
         for name, value in fields.items():
-            setattr(net.graph.tensors[index], name, value)
+            setattr(found(net), name, value)
 
     return edit
+
+
+def tensor(index: int, **fields: Any) -> Edit:
+    return fields_of(lambda net: net.graph.tensors[index], fields)
 
 
 def affine(index: int, scales: list[float], zero_points: list[int] | None = None) -> Edit:
@@ -69,19 +73,11 @@ def affine(index: int, scales: list[float], zero_points: list[int] | None = None
 
 
 def option(**fields: Any) -> Edit:
-    def edit(net: Net) -> None:
-        for name, value in fields.items():
-            setattr(net.graph.operators[0].builtinOptions, name, value)
-
-    return edit
+    return fields_of(lambda net: net.graph.operators[0].builtinOptions, fields)
 
 
 def operator(**fields: Any) -> Edit:
-    def edit(net: Net) -> None:
-        for name, value in fields.items():
-            setattr(net.graph.operators[0], name, value)
-
-    return edit
+    return fields_of(lambda net: net.graph.operators[0], fields)
 
 
 def both(first: Edit, second: Edit) -> Edit:
