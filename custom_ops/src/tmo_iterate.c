@@ -328,11 +328,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
-  if (k->out_channels == 1) {
-    *out = k->weights[row];
-  } else {
-    tmo_gather_pixel_s8(k, row, out);
-  }
+  tmo_gather_pixel_s8(k, row, out);
   return true;
 }
 
@@ -384,8 +380,16 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   if (!tmo_by_row(op)) return gather_apart(run, &k, end);
   even_row from = find_even_row(run, op->input[0], y, end), to = find_even_row(run, op->output, y, end);
   if (from.step == 0 || to.step == 0) return gather_apart(run, &k, end);
+  const uint32_t rows = (uint32_t)op->table_rows, channels = k.out_channels;
   for (uint32_t n = (end - y) * out->width; n > 0; --n, from.first += from.step, to.first += to.step) {
-    if (!copy_table_row(&k, from.first, (int8_t *)(uintptr_t)to.first)) return TMO_ERROR_INDEX;
+    const uint32_t row = (uint32_t)tmo_int32_at(from.first);
+    if (row >= rows) return TMO_ERROR_INDEX;
+    int8_t *const pixel = (int8_t *)(uintptr_t)to.first;
+    if (channels == 1) {
+      *pixel = k.weights[row];
+    } else {
+      tmo_copy_bytes(pixel, k.weights + row * channels, channels);
+    }
   }
   return TMO_OK;
 }
