@@ -32,7 +32,7 @@ SHAPES = ROOT / "examples/shapes"
 OUTPUT = ROOT / "build/arduino"
 NAME = "tflm-memopt"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Date of files in archives, in seconds since 1970. By default, it is 1980-01-01, the earliest date of zip files."""
+"""Date of files in archives, in seconds since 1970. The default date is 1980-01-01, the earliest date of zip files."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # The number 3 stands for Unix.
+            entry.create_system = 3  # In zip files, 3 stands for Unix.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

@@ -26,7 +26,7 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Kernels for weights of any core, which compute several outputs at once with vectors."""
+"""Kernels for programs of any core, which compute several outputs at once with vectors."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),

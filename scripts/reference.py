@@ -37,11 +37,11 @@ depend on the wait states.
 
 **Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash:
 
-- The model file is counted exactly.
-- A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
+* The model file is counted exactly.
+* A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
   Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
   sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
-- TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
+* TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). These sizes were measured on one core: {source}. A kernel
   that was not measured counts as the median size of all kernels. Other versions of TFLM, CMSIS-NN and larger resolvers
   have other sizes.

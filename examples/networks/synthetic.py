@@ -22,7 +22,7 @@ MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of noise, with a word that ends at time `ends` (0 to 1), or without one."""
+    """Return a spectrogram [frames, bins] of noise, with a word that ends at time `ends` (0 to 1), or with no word."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:

@@ -202,7 +202,7 @@ def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes
 
 
 def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
-    """The state is int8, too, and its scales are computed from consecutive windows."""
+    """Variables become int8, too, with scales that are computed from consecutive windows."""
     module = Streaming(model)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder, module.step)

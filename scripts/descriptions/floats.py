@@ -1,5 +1,6 @@
-"""Describes kernels that compute one float32 output pixel. They add in the same order as TFLM's Conv, DepthwiseConv,
-FullyConnected, AveragePool and MaxPool (kernels/internal/reference): rows, columns, channels, and the bias last.
+"""Describes kernels that compute one float32 output pixel. The kernels add in the same order as TFLM's Conv,
+DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference): rows, columns, channels, and the
+bias last.
 """
 
 from collections.abc import Callable

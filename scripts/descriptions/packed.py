@@ -1,4 +1,4 @@
-"""Describes kernels for weights that are packed for vectors. They compute TFLM's ConvPerChannel and
+"""Describes kernels for weights that are packed for vectors. The kernels compute TFLM's ConvPerChannel and
 DepthwiseConvPerChannel. Zero points are part of the biases, and scales are below 1.
 """
 
