@@ -148,7 +148,8 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
     here = conversion.options.input
-    for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
+    may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores cannot have a streamed input.
+    for place in (here, InputMode(STREAM, 1)) if may_stream else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
             flags = [*(["--int8-io"] if narrow else []), *(["--input stream"] if place != here else [])]
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None

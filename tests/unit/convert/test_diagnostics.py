@@ -53,6 +53,13 @@ def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str,
     assert [flag for flag in ("--board ", "--ram-limit ") if flag in no.value.hint] == [other]
 
 
+def test_no_hint_streams_the_input_of_two_cores() -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(camera(), cores=2, ram_limit=30_000, effort=0.05)
+    assert "--int8-io (fits" in no.value.hint
+    assert "stream" not in no.value.hint
+
+
 @pytest.mark.parametrize("more", [{}, {"max_instructions": "2M"}, {"time_limit": "100ms"}], ids=str)
 def test_a_small_limit_on_a_large_board_names_a_limit_that_holds(more: dict[str, Any]) -> None:
     with pytest.raises(DoesNotFit) as no:
