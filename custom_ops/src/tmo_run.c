@@ -170,37 +170,30 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* An operator, with its counter in the workspace. */
-typedef struct {
-  tmo_nest nest;
-  uint16_t *next;
-} stage;
-
-/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if the counter in the
+/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if its counter in the
  * workspace is invalid, because operators of a damaged program may overwrite it. */
-static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const stage *s, uint16_t skipped) {
-  if (tmo_is_tiled(run->group)) {
-    run->current = *(const tmo_iteration *)(const void *)s->next;
+static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
+  if (is_tiled) {
+    run->current = *(const tmo_iteration *)(const void *)next;
     if (skipped > 0) {
       run->current.stripe = (uint16_t)(run->current.stripe + skipped);
-      if (run->current.stripe < s->nest.stripes) tmo_enter_stripe(s->nest.tensor, s->nest.stripes, &run->current);
+      if (run->current.stripe < nest->stripes) tmo_enter_stripe(nest->tensor, nest->stripes, &run->current);
     }
-    return tmo_iteration_fits(&s->nest, &run->current);
+    return tmo_iteration_fits(nest, &run->current);
   }
-  const uint16_t row = *s->next;
-  const tmo_iteration iteration = {row, 0, 0, row};
-  run->current = iteration;
-  return row < s->nest.stripes;
+  const uint32_t row = *next;
+  run->current.row = run->current.stripe = (uint16_t)row;
+  return row < nest->stripes;
 }
 
 /* Moves the operator's counter beyond the skipped stripes and the current iteration. */
-static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const stage *s, uint16_t skipped) {
-  if (tmo_is_tiled(run->group)) {
-    tmo_iteration *const next = (tmo_iteration *)(void *)s->next;
-    if (skipped > 0) *next = run->current;
-    tmo_next_iteration(&s->nest, next);
+static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tmo_nest *nest, uint16_t *next, uint16_t skipped, bool is_tiled) {
+  if (is_tiled) {
+    tmo_iteration *const tile = (tmo_iteration *)(void *)next;
+    if (skipped > 0) *tile = run->current;
+    tmo_next_iteration(nest, tile);
   } else {
-    ++*s->next;
+    ++*next;
   }
 }
 
@@ -225,96 +218,68 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
- * Returns the number of iterations that were run, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
-TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
-  tmo_loop *const innermost = &run->loops[run->depth - 1];
-  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
-  const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, *run->at)};
-  const tmo_tensor *const t = s.nest.tensor;
-  if (t->rows != 1 || t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &s, 0)) return 0;
-  if (tmo_stripe_end(t, run->current.stripe) - tmo_stripe_first(t, run->current.stripe) != 1) return 0;
-  const uint32_t column = tmo_first_column(op, &run->current), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
-  uint32_t n = in_row < most ? in_row : most;
-  if (n > innermost->left) n = innermost->left;
-  const uint32_t end = column + n * op->tile;
-  tmo_iteration *const next = (tmo_iteration *)(void *)s.next;
-  next->tile = (uint16_t)(next->tile + n - 1);
-  tmo_next_iteration(&s.nest, next);
-  const tmo_status status = tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
-  if (tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK) return UINT32_MAX;
-  innermost->left -= n - 1;
+/* Returns how many of the next iterations, at most `most`, run the operator of the loop code at run->at. The next code must be the same, or the code at
+ * run->at must be the only code of a loop. */
+static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
+  uint32_t n = 1;
+  if (run->at[1] != *run->at) {
+    const uint32_t left = run->loops[run->depth - 1].left;
+    return left < most ? left : most;
+  }
+  while (n < most && run->at[n] == *run->at) ++n;
   return n;
 }
 
-/* Moves run->current and counter `number` of an operator to the next iteration. Returns false if the counter is invalid. */
-static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, void *counters, uint32_t number, bool is_tiled) {
-  if (is_tiled) {
-    tmo_iteration *const next = (tmo_iteration *)counters + number;
-    run->current = *next;
-    if (!tmo_iteration_fits(nest, next)) return false;
-    tmo_next_iteration(nest, next);
-    return true;
-  }
-  uint16_t *const next = (uint16_t *)counters + number;
-  const uint32_t row = *next;
-  run->current.row = run->current.stripe = (uint16_t)row;
-  *next = (uint16_t)(row + 1);
-  return row < nest->tensor->height;
-}
-
-/* Runs up to `most` iterations of an operator whose iterations compute rows. The loop codes of these iterations must be adjacent, or the only code of
- * a loop. Returns the number of iterations that were run, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX.
- * When the function returns, run->at points to the last code that was run. */
-TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
-  const uint8_t *const at = run->at;
-  const bool in_loop = at[1] != *at;
-  uint32_t *const left = in_loop ? &run->loops[run->depth - 1].left : NULL;
-  const tmo_tensor *const t = tmo_iterated(run->program, op);
-  uint32_t n = 1;
-  if (in_loop) {
-    n = *left < most ? *left : most;
-  } else {
-    while (n < most && at[n] == *at) ++n;
-  }
-  const uint32_t end = *next + n;
-  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return 0;
-  run->current.row = run->current.stripe = *next;
-  *next = (uint16_t)end;
-  if (in_loop) {
-    *left -= n - 1;
+/* Moves the run to the last one of n repetitions. */
+static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
+  if (run->at[1] != *run->at) {
+    run->loops[run->depth - 1].left -= n - 1;
   } else {
     run->at += n - 1;
   }
+}
+
+/* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
+ * Returns the number of iterations that were run, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
+  const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
+  const tmo_tensor *const t = nest.tensor;
+  if (t->rows != 1 || t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &nest, (uint16_t *)(void *)next, 0, true)) return 0;
+  if (tmo_stripe_end(t, run->current.stripe) - tmo_stripe_first(t, run->current.stripe) != 1) return 0;
+  const uint32_t column = tmo_first_column(op, &run->current), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
+  const uint32_t n = repetitions(run, in_row < most ? in_row : most), end = column + n * op->tile;
+  next->tile = (uint16_t)(next->tile + n - 1);
+  tmo_next_iteration(&nest, next);
+  const tmo_status status = tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
+  if (tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK) return UINT32_MAX;
+  skip_to_last(run, n);
+  return n;
+}
+
+/* Runs up to `most` iterations of an operator whose iterations compute rows. Returns the number of iterations that were run, or 0 if
+ * tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
+  const tmo_tensor *const t = tmo_iterated(run->program, op);
+  const uint32_t n = repetitions(run, most), end = *next + n;
+  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return 0;
+  run->current.row = run->current.stripe = *next;
+  *next = (uint16_t)end;
+  skip_to_last(run, n);
   const tmo_status status = tmo_iterate_rows(run, op, end);
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
 #if TMO_RUNS_DSP
-/* Runs up to `most` iterations of a packed operator in a group with tiles. The loop codes of these iterations must be adjacent, or the only code of a
- * loop. Returns the number of iterations that were run. Returns 0 if only one iteration can be run at once, and UINT32_MAX if a counter is invalid.
- * When the function returns, run->at points to the last code that was run. */
-TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
-  const uint32_t number = *run->at;
-  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
+/* Runs up to `most` iterations of a packed operator in a group with tiles. Returns the number of iterations that were run. Returns 0 if only one
+ * iteration can be run at once, and UINT32_MAX if a counter is invalid. */
+TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *op, tmo_iteration *counter, uint32_t most) {
   const uint32_t at_once = tmo_iterates_at_once(run, op);
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
-  tmo_iteration iterations[TMO_PACKED_PIXELS];
-  uint32_t n = 1;
-  if (at_once == 1) return 0;
-  if (run->at[1] != TMO_LOOP_END) {
-    while (n < most && run->at[n] == number) ++n;
-    if (n > 1 && n % at_once == 1) --n; /* tmo_iterate_pixels() computes at least two pixels */
-    run->at += n - 1;
-  } else {
-    uint32_t *const left = &run->loops[run->depth - 1].left;
-    n = *left < most ? *left : most;
-    if (n > 1 && n % at_once == 1) --n;
-    *left -= n - 1;
-  }
-  if (n <= 1) return 0;
-  tmo_iteration *const counter = (tmo_iteration *)(void *)(run->workspace + run->group->counters) + number;
-  tmo_iteration next = *counter;
+  tmo_iteration iterations[TMO_PACKED_PIXELS], next = *counter;
+  uint32_t n = repetitions(run, most);
+  if (at_once > 1 && n % at_once == 1) --n; /* tmo_iterate_pixels() computes at least two pixels */
+  if (at_once == 1 || n <= 1) return 0;
+  skip_to_last(run, n);
   if (!tmo_iteration_fits(&nest, &next)) return UINT32_MAX;
   for (uint32_t begun = 0, p; begun < n; begun += p) {
     for (p = 0; p < at_once && begun + p < n; ++p) {
@@ -327,30 +292,30 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
   }
   return n;
 }
-#endif
 
-#if TMO_RUNS_DSP
-/* Runs the iterations of two adjacent loop codes in one call, if both run the same packed operator. When iterate_two_rows() returns, run->at points to
- * the second code. Returns 2, or UINT32_MAX if a counter is invalid. */
+/* Runs the iterations of two adjacent loop codes of a packed operator in one call. Returns 2, or UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
-  const tmo_nest nest = {op, tmo_iterated(run->program, op), 0};
+  const uint32_t row = *next;
+  if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;
+  run->current.row = run->current.stripe = (uint16_t)(row + 1);
+  *next = (uint16_t)(row + 2);
   ++run->at;
-  if (!count_next(run, &nest, next, 0, false) || !count_next(run, &nest, next, 0, false)) return UINT32_MAX;
   tmo_iterate_two_rows(run, op);
   return 2;
 }
 #endif
 
 /* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, this code must be the only code of a loop. If `alone`
- * is false, the next code must be the same. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns UINT32_MAX after an
- * error. When the function returns, run->at points to the last code that was run. */
+ * is false, the next code must be the same. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns UINT32_MAX
+ * after an error. When the function returns, run->at points to the last code that was run. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
+    tmo_iteration *const tile = (tmo_iteration *)(void *)next;
     if (tmo_by_row(op)) return 0;
-    if (alone) n = iterate_along_row(run, most);
+    if (alone) n = iterate_along_row(run, op, tile, most);
 #if TMO_RUNS_DSP
-    if (n == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE) n = iterate_several(run, most);
+    if (n == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE) n = iterate_several(run, op, tile, most);
 #endif
     return n;
   }
@@ -380,10 +345,9 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const uint8_t *const program = run->program;
   const bool is_tiled = tmo_is_tiled(group);
   const tmo_op *const ops = tmo_ops(program) + group->first_op;
-  uint8_t *const counters = run->workspace + group->counters;
+  void *const counters = run->workspace + group->counters;
   if (most > run->iterations) most = run->iterations;
   const uint32_t after = run->iterations - most; /* number of iterations that remain if the function does not stop early */
-  run->current.channel_group = run->current.tile = 0;
   do {
     const uint32_t number = operator_number(run);
     const tmo_op *const op = &ops[number];
@@ -397,7 +361,10 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     if (n == 0) {
       const tmo_tensor *const t = tmo_iterated(program, op);
       const tmo_nest nest = {op, t, is_tiled && !tmo_by_row(op) ? group->stripes : t->height};
-      const tmo_status status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op, t) : TMO_ERROR_ITERATIONS;
+      uint16_t *const next = is_tiled ? (uint16_t *)(void *)((tmo_iteration *)counters + number) : (uint16_t *)counters + number;
+      if (!take_iteration(run, &nest, next, 0, is_tiled)) return TMO_ERROR_ITERATIONS;
+      count_iteration(run, &nest, next, 0, is_tiled);
+      const tmo_status status = tmo_iterate(run, op, t);
       if (status != TMO_OK) return status;
       n = 1;
     }
@@ -417,6 +384,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   const tmo_status found = find_iteration(run);
   if (found != TMO_MORE) return found;
+  run->current.channel_group = run->current.tile = 0;
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
@@ -425,20 +393,20 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 #endif
   const iteration_code code = read_iteration(run->at);
   run->op = (uint16_t)(run->group->first_op + code.op);
-  const stage s = {tmo_nest_of(run->program, run->group, &tmo_ops(run->program)[run->op]), counter(run, code.op)};
-  if (!take_iteration(run, &s, code.skipped)) return TMO_ERROR_ITERATIONS;
-  if (is_streamed(run) && lacks_rows(run, s.nest.op)) {
+  const tmo_op *const op = &tmo_ops(run->program)[run->op];
+  const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
+  uint16_t *const next = counter(run, code.op);
+  const bool is_tiled = tmo_is_tiled(run->group);
+  if (!take_iteration(run, &nest, next, code.skipped, is_tiled)) return TMO_ERROR_ITERATIONS;
+  if (is_streamed(run) && lacks_rows(run, op)) {
     keep_rows(run);
     return TMO_WAIT;
   }
-  tmo_status status;
-  if (tmo_is_message(s.nest.op)) {
-    status = exchange_row(run, s.nest.op);
-    if (status == TMO_OK) count_iteration(run, &s, code.skipped);
-  } else {
-    count_iteration(run, &s, code.skipped);
-    status = tmo_iterate(run, s.nest.op, s.nest.tensor);
-  }
+  tmo_status status = TMO_OK;
+  if (tmo_is_message(op)) status = exchange_row(run, op);
+  if (status != TMO_OK) return status;
+  count_iteration(run, &nest, next, code.skipped, is_tiled);
+  if (!tmo_is_message(op)) status = tmo_iterate(run, op, nest.tensor);
   if (status != TMO_OK) return status;
   run->at = code.after;
   --run->iterations;
