@@ -73,7 +73,7 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
       enter_group(run);
     }
-    skip_loop_codes(run);
+    if (*run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
     if (*run->at < TMO_LOOP_REPEAT) return TMO_MORE;
     ++run->group;
     run->at = NULL;
