@@ -57,6 +57,8 @@ KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
 """A fit with 0 minimizes absolute errors, and a fit with 1 minimizes relative errors."""
+LARGER_ERROR = 1.02
+"""Factor by which the error of a kernel's fit may grow if the fit omits costs that explain little."""
 MORE = 4
 """Ratio of random networks to networks that are drawn for rare kernels."""
 EFFORT = 0.01
@@ -200,13 +202,24 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Costs of 0 are omitted."""
+    """Fit a kernel's cost of each amount. A cost is omitted if it is 0, or if the error hardly grows without it."""
     from scipy.optimize import nnls  # noqa: PLC0415
 
     x, y = np.array(amounts, float), np.array(counts, float)
     largest, care = np.maximum(x.max(axis=0), 1), np.maximum(y, 1) ** -CARE
-    each = nnls(x / largest * care[:, None], y * care)[0] / largest
-    return {name: float(f"{cost:.{DIGITS}g}") for name, cost in zip(names, each, strict=True) if cost > 0}
+    scaled, wanted = x / largest * care[:, None], y * care
+    kept = np.arange(len(names))
+    each, error = nnls(scaled, wanted)
+    most, tried = error * LARGER_ERROR, True
+    while tried:
+        kept, each = kept[each > 0], each[each > 0]
+        tried = False
+        for k in np.argsort(np.linalg.norm(scaled[:, kept] * each, axis=0))[: len(kept) - 1]:
+            fewer, error = nnls(scaled[:, np.delete(kept, k)], wanted)
+            if error <= most:
+                kept, each, tried = np.delete(kept, k), fewer, True
+                break
+    return {names[k]: float(f"{cost / largest[k]:.{DIGITS}g}") for k, cost in zip(kept.tolist(), each, strict=True)}
 
 
 def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:

@@ -56,17 +56,29 @@ class Work:
     singles: float = 0
     """Number of values that a kernel processes or copies singly."""
     runs: float = 0
-    """Number of contiguous byte ranges that a kernel reads, plus the number of lists of taps that the kernel makes."""
+    """Number of contiguous byte ranges that a kernel reads, plus the number of lists of taps that the kernel makes. For
+    a COPY, number of searches for the source of a move.
+    """
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies singly, or of pool taps in channels outside groups of 4."""
+    """Number of window rows that a kernel copies singly, or of pool taps in channels outside groups of 4. For a COPY,
+    number of bytes in short runs. For bytes packed in tiles, number of kernel calls.
+    """
     batches: float = 0
-    """Number of times that a kernel reads all of its weights."""
+    """Number of times that a kernel reads all of its weights. For a COPY, number of moves for several rows together."""
     listed: float = 0
-    """Number of window pixels whose addresses a kernel looks up one by one in a table."""
+    """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of values or taps that RISC-V vector code multiplies, in up to 32 channels at once."""
+    """Number of values or taps that RISC-V vector code multiplies, in up to 32 channels at once, or that the DSP
+    extension multiplies for a single pixel, in four channels at once.
+    """
+    sweeps: float = 0
+    """Number of runs of taps that RISC-V vector code multiplies, in up to 32 channels at once."""
+    entered: float = 0
+    """Number of steps at the start of a group that begins with the operator: one for each of the group's operators, and
+    two for the group.
+    """
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0

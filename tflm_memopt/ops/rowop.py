@@ -337,6 +337,11 @@ class RowOp:
         return self.traits.elementwise and self.traits.operands == 2
 
     @property
+    def adds(self) -> bool:
+        """True if the operator adds two int8 operands, for which some cores have a vector kernel."""
+        return self.kind is Kind.ADD
+
+    @property
     def reducible(self) -> bool:
         """True if the operator makes one output row from all input rows, and can process one input row at a time. A
         reducible operator adds each input row to 32-bit sums (msf-CNN, section 7), or writes the row into the output.

@@ -40,7 +40,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
     assert table.plans >= 36
     assert table.median <= 0.03
-    assert table.worst <= (0.15 if table.core in ("cortex-m55", "rv32-v") else 0.10)
+    assert table.worst <= 0.10
 
 
 def test_a_new_file_begins_with_the_stored_costs(tmp_path: Path) -> None:

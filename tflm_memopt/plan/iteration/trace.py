@@ -329,7 +329,7 @@ class KnownIterations:
     """Minimum number of kernel calls, each of which computes at most Stage.at_once iterations."""
     number: int = field(default_factory=itertools.count().__next__)
     """Number that no other operator, and no other iterations of the operator, have."""
-    works: dict[tuple[bool, bool], tuple[Work, ...]] = field(default_factory=dict)
+    works: dict[tuple[bool, bool, bool], tuple[Work, ...]] = field(default_factory=dict)
     """Cache of the least work, by whether the input is outside the group and whether the group is reversed."""
 
 

@@ -1,7 +1,7 @@
 """Counts the work of operators from their iterations. Repeated work counts every time, and padding adds no work."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import QUAD, Packing
-from tflm_memopt.ops.rowop import Move, Moves, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member, Trace, executed
+from tflm_memopt.plan.iteration.work_moves import copied
 from tflm_memopt.plan.iteration.work_packed import PACKED
 from tflm_memopt.plan.iteration.work_plain import SUMS_AT_ONCE, in_fours, plain
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Windows, named
@@ -20,9 +21,8 @@ from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Orders of weights whose kernels process all taps of a window. All other kernels skip taps in the padding."""
-
-MOVES_TOGETHER = 4
-"""A COPY with at most this many moves looks up their sources once for several rows (`FEW_MOVES` in tmo_copy_ref.c)."""
+GROUP_START = 2
+"""Number of steps that the start of a group takes, besides one step for each of its operators."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -36,14 +36,26 @@ def work(planned: Planned) -> Iterator[Work]:
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The group of an operator."""
+
+    made: frozenset[TensorId]
+    inner: frozenset[TensorId]
+    """Tensors that only operators of the group read."""
+    source: TensorId | None
+    is_reversed: bool
+
+
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
     """Yield the work of each operator of a group, without copies of weights."""
-    made, source = {m.op.output for m in trace.members}, trace.source.tensor if trace.source else None
+    made = frozenset(m.op.output for m in trace.members)
+    around = _Surroundings(made, made - trace.wanted, trace.source.tensor if trace.source else None, is_reversed)
     for m in trace.members:
         at, iterations = trace.iterations_of(m.key)
-        border = m.op.inputs[0] not in made
-        done = _of(m, iterations, _calls(m, at), source, border=border, is_reversed=is_reversed)
-        yield _with_calls(m, done, _runs(m, at, iterations))
+        runs = _runs(m, at, iterations)
+        entered = GROUP_START + len(trace.members) if at[:1].tolist() == [0] else 0
+        yield replace(_with_calls(m, _of(m, iterations, runs, _calls(m, at), around), len(runs)), entered=entered)
 
 
 def least_work_of(
@@ -54,15 +66,17 @@ def least_work_of(
     The results are two values for an operator whose kernel calls may compute one or several pixels. `sinks` are the
     operators whose complete output is requested.
     """
-    made, found = {m.op.output for m in members}, executed(members, sinks)
+    made, found = frozenset(m.op.output for m in members), executed(members, sinks)
+    around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
     for m in members:
-        done, border = found[m.key], m.op.inputs[0] not in made
-        if (border, is_reversed) not in done.works:
+        done = found[m.key]
+        key = m.op.inputs[0] not in made, m.op.output in around.inner, is_reversed
+        if key not in done.works:
             each = {0, done.calls * (m.stage.at_once > 1 and done.calls < len(done.iterations))}
-            works = (_of(m, done.iterations, n, source, border=border, is_reversed=is_reversed) for n in each)
             runs = _runs(m, done.iterations, done.iterations)
-            done.works[border, is_reversed] = tuple(_with_calls(m, work, runs) for work in works)
-        yield done.works[border, is_reversed]
+            works = (_of(m, done.iterations, runs, n, around) for n in each)
+            done.works[key] = tuple(_with_calls(m, work, len(runs)) for work in works)
+        yield done.works[key]
 
 
 def _with_calls(m: Member, done: Work, calls: int) -> Work:
@@ -70,11 +84,16 @@ def _with_calls(m: Member, done: Work, calls: int) -> Work:
     return replace(done, calls=calls, older=older, state_writes=done.iterations * (m.op.state_write is not None))
 
 
-def _of(m: Member, executed: Ints, calls: int, source: TensorId | None, *, border: bool, is_reversed: bool) -> Work:
+def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings) -> Work:
+    if m.op.moves:
+        return _moved(m, executed, runs, around)
+    border = m.op.inputs[0] not in around.made
     flags = {
-        "backwards": border and is_reversed, "in_one_piece": not m.stripes or (border and not is_reversed),
-        "elsewhere": m.op.stateful or source in m.op.inputs,
-    }  # fmt: skip
+        "backwards": border and around.is_reversed,
+        "in_one_piece": not m.stripes or (border and not around.is_reversed),
+        "out_in_one_piece": not m.stripes or (m.op.output not in around.inner and not around.is_reversed),
+        "elsewhere": _is_elsewhere(m.op, around.source),
+    }
     key = executed.tobytes() if m.nest.recomputes else len(executed), calls, *flags.values()
     if key not in m.works:
         if m.op.access:
@@ -86,13 +105,13 @@ def _of(m: Member, executed: Ints, calls: int, source: TensorId | None, *, borde
     return m.works[key]
 
 
-def _runs(m: Member, at: Ints, executed: Ints) -> int:
-    """Return the number of runs of consecutive iterations, which end where the row changes or another operator runs."""
-    starts = at[1:] - at[:-1] != 1
+def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
+    """Return how many consecutive iterations each call runs. A call ends before another operator or another row."""
+    starts = np.diff(at, prepend=-2) != 1
     if m.stripes:
         row = m.iterations.row[executed]
-        starts |= row[1:] != row[:-1]
-    return min(1, len(executed)) + int(np.count_nonzero(starts))
+        starts[1:] |= row[1:] != row[:-1]
+    return np.diff(np.flatnonzero(starts), append=len(executed))
 
 
 def _calls(m: Member, at: Ints) -> int:
@@ -111,26 +130,24 @@ def _name(m: Member, *words: str) -> str:
     return " ".join([kernel, *words, way])
 
 
-def _there(op: RowOp, move: Move, row: Ints) -> int:
-    height = op.operands[move.operand].h
-    first = op.access[move.operand].first(row, height) + move.tap
-    return int(((first >= 0) & (first < height)).sum())
+def _moved(m: Member, executed: Ints, runs: Ints, around: _Surroundings) -> Work:
+    op, n = m.op, len(executed)
+    by_row = not (m.stripes or op.scatters or _is_elsewhere(op, around.source))
+    rolling = not around.inner.isdisjoint(op.inputs)
+    pixels = 1 if op.scatters else n * op.writes.w
+    done = Work(_name(m, *["alone"] * (not by_row)), written=pixels * op.writes.c, pixels=pixels, iterations=n)
+    return copied(op, done, m.iterations.row[executed], runs, by_row=by_row, rolling=rolling)
 
 
-def _in_words(op: RowOp, move: Move) -> bool:
-    rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
-    places = move.source, move.target, move.source_step, move.target_step, move.phase_step
-    return not any(n % 4 for n in (*rows, *places))
-
-
-def _singly(moves: Moves) -> bool:
-    """Return whether a COPY looks up the source of each move again for each output row (tmo_copy_rows())."""
-    is_pad = moves.fill is not None and len(moves.moves) == moves.moves[0].count == 1
-    return len(moves.moves) > MOVES_TOGETHER or (moves.fill is not None and not is_pad)
+def _is_elsewhere(op: RowOp, source: TensorId | None) -> bool:
+    """Return whether an operand or the output is outside the arena, or in a buffer that outlives the inference."""
+    replaced = op.state_write is not None and op.writes.h % op.state_write.rows.h == 0
+    reads = op.older is not None or op.recalls or bool(op.updates) or op.message is not None
+    return reads or (op.stateful and not replaced) or source in op.inputs
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
-    op, row, n = m.op, m.iterations.row[executed], len(executed)
+    op, n = m.op, len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
         first, end = m.rows(k, executed)
@@ -138,21 +155,10 @@ def _by_access(m: Member, executed: Ints) -> Work:
         looked_up += there
         read += there * rows.row_bytes
     macs = op.macs * n / op.writes.h
-    pixels = 1 if op.scatters else n * op.writes.w
-    at_once = 1 if op.scatters else op.rows_at_once
+    pixels = n * op.writes.w
     loops = pieces = 0.0
     runs = swept = quads = singles = 0.0
-    if op.moves:
-        moved = [(move, n if op.scatters else _there(op, move, row)) for move in op.moves.moves]
-        loops, pieces = sum(times * move.count for move, times in moved), sum(times for _, times in moved)
-        for move, times in moved:
-            aligned = _in_words(op, move)
-            quads += aligned * times * move.count * move.nbytes // 4
-            swept += (not aligned) * times * move.count * move.nbytes
-        at_once, runs = 0, n * len(moved)
-        moved_once = sum(times * move.nbytes for move, times in moved if len(moved) == move.count == 1)
-        singles = (op.writes.row_bytes * n - moved_once) * (op.moves.fill is not None)  # bytes set to the fill value
-    elif op.traits.runs_along:
+    if op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.is_product:  # A matrix product computes four output columns at once.
         fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
@@ -166,11 +172,9 @@ def _by_access(m: Member, executed: Ints) -> Work:
         quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
         swept = runs * (c // 8 + c % 8 // 4 + c % 4)
     words = ["transposed"] * (op.is_product and op.param == 1)
-    if op.moves and _singly(op.moves):
-        words.append("singly")
     done = Work(
-        _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
-        pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
+        _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n, rows=looked_up,
+        loops=loops, pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
     )  # fmt: skip
     if op.is_product:
         return _product_on_dsp(done, op, n)
@@ -189,7 +193,16 @@ def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
     return replace(done, odd=blocks, batches=blocks * (values // QUAD), gathers=blocks * (values % QUAD))
 
 
-def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool, calls: int) -> Work:
+def _windowed(
+    m: Member,
+    executed: Ints,
+    *,
+    in_one_piece: bool,
+    out_in_one_piece: bool,
+    backwards: bool,
+    elsewhere: bool,
+    calls: int,
+) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
@@ -204,8 +217,9 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
         in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
         x0=m.iterations.x0[executed], x1=m.iterations.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
-        in_one_piece=in_one_piece, whole=m.nest.channel_groups == 1, complete=not m.nest.sums,
-        in_arena=not elsewhere, backwards=backwards, calls=0 if elsewhere or backwards else calls,
+        in_one_piece=in_one_piece, out_in_one_piece=out_in_one_piece, whole=m.nest.channel_groups == 1,
+        complete=not m.nest.sums, in_arena=not elsewhere, backwards=backwards,
+        calls=0 if elsewhere or backwards else calls,
     )  # fmt: skip
     pixels = windows.pixels
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps

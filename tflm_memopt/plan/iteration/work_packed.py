@@ -3,6 +3,7 @@
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,10 +13,12 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.codes import Part
 from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops import kernel_choice
-from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_values
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows, iterations, named, stripes
 from tflm_memopt.plan.nest import Ints
 
+THREE = 3
+"""Bytes of a window row that widen_three() in tmo_conv_dsp.c copies for several pixels together."""
 _NINE = 3, 3, 1
 """Kernel size and dilation for which Helium's depthwise kernel is unrolled."""
 RUNS_AT_ONCE = 4
@@ -29,28 +32,32 @@ def _values(w: Windows, packed: Packing) -> int:
 
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
+    """Add the work of tmo_conv_dsp.c: pairs of channels for two to four pixels, or two pairs at once for one pixel."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
-    batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
+    batches, alone = w.calls, 0
     if w.calls and w.rows:  # Five pixels take two passes in one row, but three passes in two rows.
         batches = (len(w.x0) + w.calls + 1) // 2
-    pairs = -(-w.out_channels // 2)
+    elif not w.calls:
+        sizes, _ = _batches(w, Packing.DSP_CONV, values)
+        batches, alone = sum(sizes.values()), sizes[1]
+    pairs, last = -(-w.out_channels // 2), w.out_channels % 2
+    twos = -(-(w.out_channels // 2) // 2) + last
     done = replace(
         done,
-        macs=w.pixels * values * 2 * pairs,
-        weights=batches * values * 2 * pairs,
-        loops=batches * pairs,
-        odd=batches * (w.out_channels % 2),
+        macs=(w.pixels - alone) * values * 2 * pairs,
+        weights=(batches - alone) * values * 2 * pairs,
+        vectors=alone * values * twos,
+        loops=(batches - alone) * pairs + alone * twos,
+        odd=batches * last,
         batches=batches,
     )
     if w.calls and not w.rows:
-        return _from_pixels(w, named(done, "joined"))
+        return _joined(w, named(done, "joined"))
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return named(replace(done, read=0), "direct")
+    if w.makes_single_pixels(Packing.DSP_CONV) or (w.columns == 1 and not w.rows):
+        return _from_pixels(w, done)
     along = ["along"] * (w.in_one_piece and not w.rows)
-    single = w.makes_single_pixels(Packing.DSP_CONV) and (w.rows or w.in_channels % QUAD == 0)
-    if single or (w.columns == 1 and not w.in_one_piece):
-        return _from_pixels(w, named(done, *along))
     return _from_rows(w, named(done, *along, *["short"] * _is_short(w)), values)
 
 
@@ -58,14 +65,37 @@ def _is_short(w: Windows) -> bool:
     return kernel_choice.pads_rows(w.op.window, w.in_channels)
 
 
-def _from_pixels(w: Windows, done: Work) -> Work:
+def _joined(w: Windows, done: Work) -> Work:
+    """Add the work of gather_at_once(), which copies rows of windows inside the input, or else single taps."""
     c, window = w.in_channels, w.op.window
-    each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
+    inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
+    taps, outside = window.kernel_h * window.kernel_w, w.pixels - inside
+    share = inside / max(1, w.pixels)
+    done = replace(
+        done,
+        pieces=w.calls * (share * window.kernel_h + (1 - share) * taps),
+        quads=inside * window.kernel_h * -(-window.kernel_w * c // QUAD) + outside * taps * -(-c // QUAD),
+        gathers=inside * window.kernel_h,
+        listed=outside * taps,
+        singles=outside * taps * c * (c % QUAD > 0),
+    )
+    return named(done, *["unaligned"] * (c % QUAD > 0))
+
+
+def _from_pixels(w: Windows, done: Work) -> Work:
+    """Add the work of copying the taps of each window singly."""
+    c, window = w.in_channels, w.op.window
+    if c % QUAD == 0:  # The function gather_taps() fills the whole copy of a clipped window first.
+        filled = (w.pixels - w.unclipped) * window.kernel_h * window.kernel_w * c // QUAD
+        return replace(done, pieces=w.taps, quads=w.taps * c // QUAD, singles=filled, gathers=w.row_windows)
+    whole = w.in_one_piece and window.dilation_w == 1
+    each = np.array([_gathered_row(w, x, [n * c] if whole else [c] * n) for x, n in enumerate(w.wide.tolist())])
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
-    return replace(
-        done, pieces=w.taps * c, quads=w.over(each[:, 0]) + missing * -(-window.kernel_w * c // QUAD),
+    done = replace(
+        done, pieces=w.taps, quads=w.over(each[:, 0]) + missing * -(-window.kernel_w * c // QUAD),
         singles=w.over(each[:, 1]), gathers=w.pixels * window.kernel_h,
     )  # fmt: skip
+    return named(done, "unaligned")
 
 
 def _from_rows(w: Windows, done: Work, values: int) -> Work:
@@ -74,7 +104,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
     row, short = window.kernel_w * c, _is_short(w)
     words = -(-row // QUAD)
     inside = (w.wide == window.kernel_w) & (window.dilation_w == 1)
-    quads = singles = listed = runs = calls = copied = 0
+    quads = singles = listed = runs = calls = copied = alone = 0
     for (x0, end, high), times in iterations(w):
         x = x0
         for n in kernel_choice.batches(Packing.DSP_CONV, window, values, end - x0, wide=w.op.wide_tile):
@@ -84,6 +114,9 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
             elif within and n > 1 and row >= QUAD:
                 calls += times * rows * (2 if n == FIVE_PIXELS else 1)
                 quads += times * n * rows * words
+            elif within and row == THREE:
+                calls += times * rows
+                quads += times * n * rows
             elif within:
                 calls += times * n * rows
                 quads += times * n * rows * (row // QUAD)
@@ -93,6 +126,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
                 quads += times * n * rows * words
             else:
                 calls += times * n * rows
+                alone += times * n
                 for column in range(x, x + n):
                     taps = int(w.wide[column])
                     if short:
@@ -104,8 +138,9 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
                     singles += times * high * each[1]
             x += n
     return replace(
-        done, pieces=listed, quads=quads, singles=singles + copied, runs=runs, swept=runs * words, gathers=calls
-    )
+        done, pieces=listed, quads=quads, singles=singles + copied, runs=runs, swept=runs * words, gathers=calls,
+        listed=alone,
+    )  # fmt: skip
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
@@ -139,8 +174,8 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 def _mve_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one pixel, which counts twice."""
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
-    batches, twos = _batches(w, Packing.MVE_CONV, values)
-    pairs, singles = w.pixels - batches, 2 * batches - w.pixels
+    sizes, together = _batches(w, Packing.MVE_CONV, values)
+    pairs, singles = sizes[2], sizes[1]
     fours, eights, left = -(-channels // 4), channels // 8, channels % 8
     rest = -(-left // 4)
     done = replace(
@@ -148,30 +183,57 @@ def _mve_conv(w: Windows, done: Work) -> Work:
         macs=values * 8 * (fours * pairs + (eights + rest) * singles),
         weights=values * 4 * (fours * pairs + (2 * eights + rest) * singles),
         loops=fours * pairs + (eights + rest) * singles,
-        odd=(channels % 4 > 0) * pairs + (left > 0) * singles,
+        odd=(pairs + singles) * (channels % 4 > 0),
         clamped=done.written * ((op.output_zero_point, *op.activation) != (-128, *FULL_RANGE)),
     )
-    kernel = (op.window.kernel_h, op.window.kernel_w)
-    pointwise = w.rows and kernel == (1, 1)
-    if pointwise or is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, w.columns):
+    kernel, row = (op.window.kernel_h, op.window.kernel_w), op.window.kernel_w * w.in_channels
+    one, two = (eights > 0) + (left > 3) + (left % 4 > 0), (channels > 3) + (channels % 4 > 0)  # calls of the assembly
+    if w.rows and kernel == (1, 1):
+        step = op.window.stride_w * w.in_channels
+        inside = min(op.writes.w, max(0, (op.reads[0].row_bytes - values) // step + 1))
+        alone = op.writes.w - inside  # pixels that are copied, because a vector would extend beyond the row
+        twos = (inside // 2 if channels % 4 else min(1, inside // 2)) + alone // 2
+        return named(
+            replace(
+                done, read=0, batches=len(w.x0) * (two * twos + one * (inside % 2 + alone % 2)),
+                pieces=len(w.x0) * alone, runs=len(w.x0) * (alone > 0), swept=len(w.x0) * alone * -(-row // VECTOR),
+            ), "direct",
+        )  # fmt: skip
+    if is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, w.columns):
         return named(replace(done, read=0), "direct")
-    return replace(done, pieces=w.gathered_alone(twos) if w.rows else w.pixels - w.unclipped)
+    calls, vectors = two * pairs + one * singles, w.row_windows * -(-row // VECTOR)
+    done = replace(done, batches=calls, runs=w.row_windows, swept=vectors)
+    if not w.rows and w.makes_single_pixels(Packing.MVE_CONV):
+        return replace(done, pieces=w.pixels - w.unclipped)
+    return _in_tiles(w, replace(done, pieces=w.gathered_alone(together)), 2)
 
 
-def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    window, total = w.op.window, 0
-    at_once = np.zeros(len(w.wide), dtype=np.int64)
-    most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS
+def _in_tiles(w: Windows, done: Work, most: int) -> Work:
+    """Add the work of iterate_packed_tile(), whose calls compute at most this number of pixels, or a whole tile."""
+    if w.rows:
+        return done
+    pieces = -(-(w.x1 - w.x0) // most)
+    if w.in_one_piece and w.out_in_one_piece:
+        return replace(done, gathers=len(w.x0))
+    rows = 0 if w.in_one_piece else int((w.high * pieces).sum())
+    return replace(done, gathers=int(pieces.sum()), quads=rows, listed=0 if w.in_one_piece else w.taps)
+
+
+def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], Ints]:
+    """Return how many batches have each number of pixels. Return for each column whether its window can be copied
+    together with the windows of its batch.
+    """
+    window, sizes = w.op.window, Counter[int]()
+    together = np.zeros(len(w.wide), dtype=np.int64)
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
     for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
         x = 0
-        while x < width:
-            n = packed_pixels(packed, values, width - x, wide=w.op.wide_tile)
+        for n in kernel_choice.batches(packed, window, values, width, wide=w.op.wide_tile):
             inside = window.dilation_w == 1 and bool((w.wide[x : x + n] == window.kernel_w).all())
-            at_once[x : x + n] = n == most and inside
+            together[x : x + n] = inside and (n > 1 or packed is not Packing.MVE_CONV)
             x += n
-            total += count
-    return total, at_once
+            sizes[n] += count
+    return sizes, together
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
@@ -180,12 +242,10 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
     few = w.out_channels <= VECTOR
     direct = kernel == (1, 1) and (w.rows or w.columns == 1)
     vectors, at_once = stripes(w.out_channels), 4 if few else 2
-    _, fours = _batches(w, Packing.RVV_CONV, values)
-    passes = 0
-    widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
-    for width, times in zip(widths.tolist(), counts.tolist(), strict=True):
-        each = [width] if direct else kernel_choice.batches(Packing.RVV_CONV, w.op.window, values, width, wide=False)
-        passes += times * sum(n // at_once + n % at_once for n in each)
+    sizes, together = _batches(w, Packing.RVV_CONV, values)
+    if direct:
+        sizes = Counter((w.x1 - w.x0).tolist())
+    passes = sum(times * (n // at_once + n % at_once) for n, times in sizes.items())
     done = replace(
         done, macs=w.pixels * values * vectors, weights=passes * values * vectors, loops=passes * vectors,
         odd=passes * vectors * (values % 4),
@@ -193,14 +253,24 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
     done = named(done, *["few"] * few)
     if direct:
         return named(replace(done, read=0), "direct")
-    return replace(done, pieces=w.gathered_alone(fours) * kernel[0] if w.rows else w.taps)
+    done = replace(
+        done, pieces=w.gathered_alone(together), runs=w.row_windows, batches=sum(sizes.values()),
+        singles=(w.pixels - w.unclipped) * values,
+    )  # fmt: skip
+    return _in_tiles(w, done, PACKED_PIXELS)
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * stripes(w.out_channels)
+    """Add the work of vectors of channels, for two pixels at once inside a row."""
+    window, each = w.op.window, stripes(w.out_channels)
+    taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
+    pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
     # The kernel makes a list of taps for each clipped window, and one for each row of an iteration.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
-    return replace(done, macs=loops * taps, loops=loops, pieces=listed)
+    passes = (w.pixels - pairs) * each
+    return replace(
+        done, macs=w.pixels * taps * each, weights=passes * taps, loops=w.pixels * each, batches=passes, pieces=listed
+    )
 
 
 def _esp(w: Windows, done: Work) -> Work:

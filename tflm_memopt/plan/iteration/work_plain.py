@@ -3,6 +3,7 @@
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,8 @@ SUMS_AT_ONCE = 32
 
 def _conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_ref.c, in runs of bytes for each channel or, with the DSP extension, four channels."""
+    if w.rows and (w.op.window.kernel_w > 1 or w.op.window.pad_left > 0):
+        done = replace(done, listed=w.pixels)
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
     window, c = w.op.window, w.in_channels
@@ -62,6 +65,7 @@ def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
     return replace(
         done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
         swept=(quads + singles) * shared, vectors=w.taps * c * stripes(n),
+        sweeps=(w.row_windows if w.rows and window.dilation_w == 1 else w.taps) * stripes(n),
     )  # fmt: skip
 
 
@@ -87,7 +91,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
         return named(
             replace(
                 done, loops=w.pixels * (pairs + odd), pieces=w.taps * pairs, singles=w.taps * odd,
-                runs=w.row_windows * (pairs + odd),
+                runs=w.row_windows * (pairs + odd), batches=w.pixels * w.in_channels,
             ), "repeated",
         )  # fmt: skip
     n, fours = c // 4 + c % 4, -(-c // 4)
@@ -126,14 +130,34 @@ def _softmax(w: Windows, done: Work) -> Work:
 
 def _two_operands(w: Windows, done: Work) -> Work:
     """Add the work of tmo_generated_binary.c, which reads two operands pixel by pixel."""
-    share = 2 / len(w.op.inputs)
+    op, share = w.op, 2 / len(w.op.inputs)
+    if op.adds:
+        done = named(done, *_way_of_adding(op))
     at_once = w.op.writes.c * (w.columns if w.rows else 1)
     vectors = len(w.x0) * stripes(at_once) if w.rows else w.pixels * stripes(at_once)
     return replace(done, loops=w.pixels, read=done.read * share, vectors=vectors)
 
 
-def plain(op: RowOp) -> Kernel | None:
-    """Return the model of an operator's reference kernel, or None if the operator is element-wise."""
+def _way_of_adding(op: RowOp) -> Iterator[str]:
+    """Yield the reason for which a core may add singly. The DSP extension needs different scales."""
+    multipliers, shifts = op.own_scales
+    if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
+        yield "repeated"
+    elif (multipliers[0], shifts[0]) == (multipliers[1], shifts[1]):
+        yield "equal"
+
+
+def _elementwise(w: Windows, done: Work) -> Work:
+    """Add the work of a kernel that computes a tile at once, if the pixels of the tile are contiguous."""
+    if w.rows or w.columns == 1:
+        return done
+    if w.in_one_piece and w.out_in_one_piece:
+        return replace(done, listed=0)
+    return replace(done, pieces=w.pixels, listed=w.taps)
+
+
+def plain(op: RowOp) -> Kernel:
+    """Return the model of an operator's reference kernel."""
     if op.is_binary:
         return _two_operands
     if op.traits.pools:
@@ -146,4 +170,4 @@ def plain(op: RowOp) -> Kernel | None:
         return _sums
     if op.is_depthwise:
         return _depthwise
-    return _filter16 if op.traits.biased else None
+    return _filter16 if op.traits.biased else _elementwise

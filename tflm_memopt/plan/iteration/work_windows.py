@@ -31,6 +31,8 @@ class Windows:
     """Number of window columns inside the input, for each output column."""
     in_one_piece: bool
     """Whether the pixels of an input row are contiguous."""
+    out_in_one_piece: bool
+    """Whether the pixels of an output row are contiguous."""
     whole: bool
     """Whether each iteration makes all channels of its pixels from all channels of the input."""
     complete: bool

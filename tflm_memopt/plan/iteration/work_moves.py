@@ -1,0 +1,98 @@
+"""Counts the work of COPY operators for each of the ways in which tmo_copy_ref.c copies the bytes of rows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.ops.packing import QUAD
+from tflm_memopt.ops.rowop import Move, RowOp
+from tflm_memopt.plan.nest import Ints
+
+MOVES_TOGETHER = 4
+"""A COPY with at most this many moves looks up their sources once for several rows (`FEW_MOVES` in tmo_copy_ref.c)."""
+SHORT = 16
+"""A copy of at most this many bytes takes a fixed number of instructions if a core can load unaligned words."""
+
+
+def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
+    """Add the work of a COPY that makes these rows.
+
+    runs: number of rows that each call of the kernel makes. by_row: whether tmo_copy_rows() makes the rows, because all
+    operands and the output are in buffers of whole rows. rolling: whether an operand is in a rolling buffer.
+    """
+    n, moves = len(row), op.moves.moves if op.moves else ()
+    times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
+    counts, sizes = np.array([[move.count, move.nbytes] for move in moves]).T
+    several = int((runs > 1).sum())
+    alone, searches = len(runs) - several, several * len(moves)
+    if not by_row or _singly(op):
+        alone, searches = n, 0
+    elif rolling or not all(_is_even(op, move, n) for move in moves):
+        alone, searches = n, n - len(runs)
+    share = alone / max(1, n)
+    whole = by_row and all(_is_whole(op, move) for move in moves)
+    in_turn = not whole and (len(moves) > 1 or counts.max(initial=1) > 1 or _fills(op))
+    calls = (counts > 1) & (sizes > 1) & ((sizes < QUAD) | (sizes > SHORT))  # move_bytes() calls copy_piece()
+    nbytes = times * counts * sizes
+    long = (sizes > SHORT) | (whole and share < 1)
+    aligned = np.array([_in_words(op, move) for move in moves], dtype=bool)
+    filled = (n * op.writes.row_bytes - float(nbytes.sum()) * (share < 1)) * _fills(op)
+    extents = sum(access.extent for access in op.access)
+    lookups = len({(move.operand, move.tap) for move in moves}) if by_row else extents
+    return replace(
+        done, read=0, rows=lookups * alone, runs=searches, pieces=float(times.sum()) * share,
+        batches=float(times.sum()) * (1 - share) * in_turn + several * (whole and share < 1),
+        loops=float((times * counts * ~calls)[counts > 1].sum()) + (n - alone) * (not in_turn and not whole),
+        odd=float((times * counts * calls).sum()), singles=filled, quads=float(nbytes[long & aligned].sum()) // QUAD,
+        swept=float(nbytes[long & ~aligned].sum()), gathers=float(nbytes[~long].sum()),
+    )  # fmt: skip
+
+
+def _there(op: RowOp, move: Move, row: Ints) -> int:
+    """Return how many rows have a source for the move."""
+    height = op.operands[move.operand].h
+    first = op.access[move.operand].first(row, height) + move.tap
+    return int(((first >= 0) & (first < height)).sum())
+
+
+def _in_words(op: RowOp, move: Move) -> bool:
+    rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
+    places = move.source, move.target, move.source_step, move.target_step, move.phase_step
+    return not any(n % QUAD for n in (*rows, *places))
+
+
+def _fills(op: RowOp) -> bool:
+    return op.moves is not None and op.moves.fill is not None
+
+
+def _singly(op: RowOp) -> bool:
+    """Return whether the sources of each move are looked up again for each output row."""
+    moves = op.moves.moves if op.moves else ()
+    return len(moves) > MOVES_TOGETHER or (_fills(op) and not len(moves) == moves[0].count == 1)
+
+
+def _step(op: RowOp, move: Move) -> int:
+    """Return the distance in bytes between the sources of two adjacent output rows."""
+    access, rows = op.access[move.operand], op.operands[move.operand]
+    if access.mul == 0 or access.div > 1:
+        return move.phase_step if move.period > 1 else 0
+    return access.mul * rows.row_bytes if rows.h > 1 else 0
+
+
+def _is_even(op: RowOp, move: Move, rows: int) -> bool:
+    """Return the result of find_source(), which finds sources at equal distances for several output rows."""
+    access, source = op.access[move.operand], op.operands[move.operand]
+    if access.table is not None:
+        return False
+    if access.mul == 0:
+        return move.period <= 1 or rows <= move.period
+    if access.div == 1:
+        return move.period <= 1
+    even = access.mul == 1 and move.period == access.div and move.phase_step * access.div == source.row_bytes
+    return even and source.h > 1 and (move.shift - access.add) % access.div == 0
+
+
+def _is_whole(op: RowOp, move: Move) -> bool:
+    """Return whether adjacent rows of the operand become adjacent output rows."""
+    return move.count == 1 and move.nbytes == op.writes.row_bytes == _step(op, move)
