@@ -6,15 +6,17 @@ from collections.abc import Container
 from tflm_memopt.files import NOT_IN_NAMES, is_device
 
 NAMELESS = "model"
+IN_CMAKE = frozenset(";$")
+"""Characters that CMake does not take literally in a list of source files."""
 
 
 def file_stem(name: str) -> str:
-    """Return `name` as a file stem that is valid on every system; '_' replaces undecodable characters (U+FFFD).
+    """Return `name` as a file stem that is valid on every system and in CMake; '_' replaces all other characters.
 
-    >>> file_stem('kws v2.1'), file_stem('a"b'), file_stem("../con"), file_stem("aux")
-    ('kws v2.1', 'a_b', '.._con', '_aux')
+    >>> file_stem('kws v2.1'), file_stem('a"b;c'), file_stem("../con"), file_stem("aux")
+    ('kws v2.1', 'a_b_c', '.._con', '_aux')
     """
-    stem = _without(NOT_IN_NAMES, name) or NAMELESS
+    stem = _without(NOT_IN_NAMES | IN_CMAKE, name) or NAMELESS
     return f"_{stem}" if is_device(stem) else stem
 
 
