@@ -438,6 +438,25 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
+/* Returns whether the kernel can compute the tiles from run->current to column `end` as one whole row. */
+static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
+  if (!tmo_is_in(TMO_BUILT(pools), op->kind) && !(TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) return false;
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+  return run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+}
+
+TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
+  tmo_op own = *op;
+  execution f;
+  own.tile = 0;
+  f.run = run;
+  f.kernel.op = &own;
+  set_up(&f);
+  iterate_window(&f, 0);
+  return TMO_OK;
+}
+
 TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
   f.run = run;
@@ -449,6 +468,7 @@ TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_o
 
 tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
+  if (makes_whole_row(run, op, end)) return iterate_whole_row(run, op);
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
