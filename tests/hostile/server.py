@@ -142,7 +142,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # With this value, kernels that read uninitialised memory give wrong bytes.
+    fill_memory(-86)  # With -86 in free memory, kernels that read uninitialised memory give wrong bytes.
     warm()
     os.dup2(nowhere, 2)
     gc.freeze()  # Without garbage collection of these objects, child processes share their memory.

@@ -75,7 +75,7 @@ def scaled_beyond(tensor: Tensor) -> bool:
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Return the product of the input's dimensions that are not reduced, which is the number of TFLM's sums."""
+    """Return how many sums TFLM keeps: the product of the input's dimensions that are not reduced."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
@@ -86,10 +86,10 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Return the model with all tensors apart from each other in one memory, which is also an input and an output.
+    """Return a model whose tensors share one memory without overlaps. The memory is also an input and an output.
 
-    Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes
-    follow each constant.
+    Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes follow each
+    constant.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)

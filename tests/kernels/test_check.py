@@ -164,7 +164,7 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_source_has_no_older_rows(mode: int, status: Status) -> None:
-    """An external input cannot keep rows of earlier inferences, because the caller may change its buffer."""
+    """An external input keeps no rows of earlier inferences, because operators read it in the caller's buffer."""
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))
     (region,) = regions(read(optimize(data, input="sliding:1").model))

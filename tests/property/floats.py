@@ -1,4 +1,4 @@
-"""Turns random int8 networks into float32 networks, whose values may be huge, infinite or NaN.
+"""Turns random int8 networks into float32 networks with values of any size.
 
 Output bytes are equal apart from NaN, because IEEE 754 does not define the sign and payload of NaN.
 """

@@ -1,4 +1,4 @@
-"""Rewrites random networks whose files state wrong shapes, and compares outputs."""
+"""Rewrites random networks with batches, free dimensions or wrong shapes, and compares outputs."""
 
 import random
 from collections.abc import Sequence

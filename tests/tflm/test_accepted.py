@@ -1,4 +1,4 @@
-"""Compare the table of types that TFLM's kernels accept with the official wheel."""
+"""The table of types that TFLM's kernels accept agrees with the official TFLM wheel."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
+"""The table of access orders (tflm/access_order.py) agrees with TFLM's reference kernels in the official wheel.
 
 The output overlaps the input at the smallest allowed distance, and then at a distance that is one pixel too small.
 """

@@ -37,7 +37,7 @@ def mostly_builtin() -> bytes:
 
 @pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
 def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
-    """With a hint's flags, the arena has exactly the size that the hint states."""
+    """With the flags that a hint suggests, the arena has the size that the hint states."""
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"
