@@ -85,8 +85,6 @@ def _with_calls(m: Member, done: Work, calls: int) -> Work:
 
 
 def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings) -> Work:
-    if m.op.moves:
-        return _moved(m, executed, runs, around)
     border = m.op.inputs[0] not in around.made
     flags = {
         "backwards": border and around.is_reversed,
@@ -95,8 +93,12 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
         "elsewhere": _is_elsewhere(m.op, around.source),
     }
     key = executed.tobytes() if m.nest.recomputes else len(executed), calls, *flags.values()
+    if m.op.moves:
+        key = *key, runs.tobytes(), around.inner.isdisjoint(m.op.inputs)
     if key not in m.works:
-        if m.op.access:
+        if m.op.moves:
+            m.works[key] = _moved(m, executed, runs, around)
+        elif m.op.access:
             m.works[key] = _by_access(m, executed)
         elif m.iterative:
             m.works[key] = _summed(m, executed)
@@ -107,11 +109,12 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
     """Return how many consecutive iterations each call runs. A call ends before another operator or another row."""
-    starts = np.diff(at, prepend=-2) != 1
+    starts = at[1:] - at[:-1] != 1
     if m.stripes:
         row = m.iterations.row[executed]
-        starts[1:] |= row[1:] != row[:-1]
-    return np.diff(np.flatnonzero(starts), append=len(executed))
+        starts |= row[1:] != row[:-1]
+    bounds = np.concatenate(([0], starts.nonzero()[0] + 1, [len(executed)]))
+    return bounds[1:] - bounds[:-1] if len(executed) else bounds[:0]
 
 
 def _calls(m: Member, at: Ints) -> int:
