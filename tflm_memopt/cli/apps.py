@@ -19,7 +19,9 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. `settings` are the values of flags, which app.toml may override."""
+    """Rewrite all models of an application, and return the exit code. `settings` are the values of flags, which
+    app.toml may override.
+    """
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
@@ -31,7 +33,8 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     keep(args.model, files)
     write_files(files)
     console.answer(args, result.to_json, pages.optimized(result, folder, [path.name for path in files]))
-    return console.DONE
+    unchanged = any(not done.report.changed for done in result.models.values())
+    return console.NO if unchanged and args.fail_unchanged else console.DONE
 
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -60,7 +63,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def verify(args: argparse.Namespace) -> int:
     """Verify all models of an application. The exit code is 1 if any output byte differs."""
-    arguments.refuse(args, ("inputs", "steps", "c"), "one model", "verify NAME.tflite DIR/NAME.tflite")
+    arguments.refuse(args, ("inputs", *arguments.OF_ONE), "one model", "verify NAME.tflite DIR/NAME.tflite")
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:
         result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)

@@ -9,6 +9,8 @@ from tflm_memopt.errors import UsageError
 
 T = TypeVar("T")
 ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
+OF_ONE = ("c", "cores", "reset_every", "steps")
+"""Flags of verify that are for one rewritten model."""
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:

@@ -85,7 +85,7 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
 def verify(args: argparse.Namespace) -> int:
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
-    arguments.refuse(args, ("c", "steps"), "one device", "verify one model")
+    arguments.refuse(args, arguments.OF_ONE, "one device", "verify one model")
     with about(args.original):
         original = read_model(args.original)
     models = device_files(args.rewritten, args.original.name)

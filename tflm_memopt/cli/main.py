@@ -160,7 +160,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     )
     _switch(optimize, "--verbose", "for a Keras model: also show TensorFlow's log")
     _switch(optimize, "--force", "rewrite the model even if that adds more flash than it saves RAM")
-    _switch(optimize, "--fail-unchanged", "exit with 1 if the model, or one in a folder, stays unchanged")
+    _switch(optimize, "--fail-unchanged", "exit with 1 if the model, or one of several models, stays unchanged")
     _path(optimize, "--plot", "FILE.svg", "draw memory use before and after")
 
 

@@ -185,6 +185,15 @@ def test_fit_counts_boards_of_another_target(folder: Path, run: Run) -> None:
     assert "another target" not in run("fit", "small.tflite").out
 
 
+def test_an_application_with_an_unchanged_model_can_fail(folder: Path, run: Run) -> None:
+    (folder / "kept.tflite").write_bytes(unsupported())
+    (folder / "app.toml").write_text('[models.one]\nfile = "small.tflite"\n[models.two]\nfile = "kept.tflite"\n')
+    flags = ("optimize", "app.toml", "-o", "out", "--effort", "0.05", "--quiet")
+    assert [run(*flags).code, run(*flags, "--fail-unchanged").code] == [0, 1]
+    for flag in (("--cores", "1"), ("--reset-every", "2")):
+        assert "is for one model" in run("verify", "app.toml", "out", *flag).err
+
+
 @pytest.mark.parametrize(
     ("app", "code", "says"),
     [
