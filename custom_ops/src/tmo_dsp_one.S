@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_pairs_1() of tmo/packed.h computes packed convolutions of one pixel, with the same bits as its twin in C. It is like tmo_dsp_pairs.S, but
- * computes two pairs of channels at once. If one pair is left, it is computed twice, and stored once.
+/* tmo_dsp_pairs_1() of tmo/packed.h computes packed convolutions of one pixel, with the same bits as its twin in C. The file tmo_dsp_pairs.S
+ * explains the sums A and 256 * B + A of a pair of channels. The function tmo_dsp_pairs_1() computes two pairs at once. If a single pair is left,
+ * the function computes the pair twice and stores its outputs once.
  *
- *   r0..r3   values     r4   next values     r5, r12   next weights of both pairs     r6, r7   weights
- *   r8, r9   sums of the first pair: A, 256 * B + A     r10, r11   of the second     lr   end of the values */
+ * Registers r0 to r3 hold eight values. Register r4 points to the next values, and lr is the end of the values. Registers r5 and r12 point to the
+ * next weights of the two pairs. Registers r6 and r7 hold weights. Registers r8 and r9 hold the sums A and 256 * B + A of the first pair, and r10
+ * and r11 hold those sums of the second pair. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -15,14 +17,14 @@
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
 
-/* Multiplies two values by the weights in `word`. Afterwards, the word has A of the weights. */
+/* Adds the products of two values to the sums of a pair. The macro replaces 256 * B + A in `word` by A. */
 .macro TWO word, value, low, all
     smlad \all, \word, \value, \all
     sxtb16 \word, \word
     smlad \low, \word, \value, \low
 .endm
 
-/* Multiplies eight values for both pairs. */
+/* Adds the products of eight values to the sums of both pairs. */
 .macro EIGHT
     ldmia r4!, {r0-r3}
     ldmia r5!, {r6, r7}
@@ -39,13 +41,13 @@
     TWO   r7, r3, r10, r11
 .endm
 
-/* Scales a sum to an output. */
+/* Scales a sum to int8. */
 .macro SCALE sum
     ldmia r6!, {r0, r1, r2}
     SCALE_BY r0, r1, r2, \sum, r3
 .endm
 
-/* Scales the sums of a pair to two outputs in `low`. */
+/* Computes the two outputs of a pair, and packs them into the register `low`. */
 .macro OUTPUTS low, all
     sub   \all, \all, \low
     asr   \all, \all, #8
@@ -64,7 +66,7 @@
     ldrd  r3, r7, [sp, #VALUES]
     add   lr, r0, r3, lsl #1
     lsls  r3, r3, #1
-1:  ldmia r6!, {r8, r9}       /* r6: the pair's biases, then its scales, r3: bytes of the values, r7: pairs */
+1:  ldmia r6!, {r8, r9}       /* Register r6 points to biases and then scales. Register r3 counts bytes of values, and r7 counts pairs. */
     mov   r5, r12
     mov   r10, r8
     mov   r11, r9
@@ -75,7 +77,7 @@
     ldr   r4, [sp, #TILE]
     str   r6, [sp, #SCALES]
     lsls  r3, r3, #27
-    bne   3f                  /* the number of eights is odd */
+    bne   3f                  /* An odd number of eights begins in the middle of the loop. */
     .balign 4
 2:  EIGHT
 3:  EIGHT

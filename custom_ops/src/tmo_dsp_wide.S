@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of convolutions with int16 activations: tmo_dsp_wide_one and tmo_dsp_wide_two of tmo/packed.h.
+/* The functions tmo_dsp_wide_one() and tmo_dsp_wide_two() of tmo/packed.h are inner loops of convolutions with int16 activations.
  *
- *   r0   next values     r1   end of the values     r2   next weights     r4..r7   sums     r8..r11   values     r12, lr   weights */
+ * Register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights. Registers r4 to r7 hold sums.
+ * Registers r8 to r11 hold values, and r12 and lr hold weights. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* Fields of tmo_wide_job, whose first four fields are the bias, the multipliers, the shifts and the outputs. */
-    .equ MULTIPLIERS, 4        /* tmo_conv16_dsp.c asserts these offsets */
+/* These are offsets of fields in tmo_wide_job. */
+    .equ MULTIPLIERS, 4        /* tmo_conv16_dsp.c asserts these offsets. */
     .equ OUT, 12
     .equ RANGE, 16
     .equ X, 24
@@ -23,9 +24,9 @@
     .equ BIASED, 62
     .equ SCALED, 63
 
-    .equ NEXT_PIXEL, 64        /* bytes from the values of the first pixel to those of the second */
+    .equ NEXT_PIXEL, 64        /* distance in bytes from the first pixel's values to the second pixel's values */
 
-/* Multiplies four weights of one channel, in lr, by the values of one or two pixels. */
+/* Multiplies the four weights of a channel in lr by four values of one or two pixels. */
 .macro FOUR first, second
     sxtb16 r12, lr
     smlad \first, r12, r8, \first
@@ -39,7 +40,8 @@
   .endif
 .endm
 
-/* Adds the bias to a channel's sums and scales the sums. Sums and scales that do not fit 32 bits are left to C.   r8   2^15 */
+/* Adds the bias to a channel's sums and scales the sums. If a sum or a scale does not fit 32 bits, the macro jumps to label 8, which calls the
+ * function job->rest. Register r8 holds 2^15. */
 .macro SCALE first, second
     ldrd  r11, r10, [r0], #8
     ldrsb lr, [r2], #1
@@ -62,7 +64,7 @@
   .endif
 .endm
 
-/* Limits the outputs of two channels and writes them.   r9, r10   least and greatest outputs */
+/* Limits the outputs of two channels and stores them. Registers r9 and r10 hold the smallest and the largest output. */
 .macro WRITE first, second, address:vararg
     ssat  \first, #16, \first
     ssat  \second, #16, \second
@@ -83,7 +85,7 @@
     strh  \value, \address
 .endm
 
-/* Computes the channels of a job, four channels of one pixel or two channels of two pixels at once. */
+/* Computes all channels of a job. The code computes four channels of one pixel, or two channels of two pixels, at once. */
 .macro JOB pixels
     push  {r0, r4-r11, lr}
 1:  ldr   r12, [sp]
@@ -109,7 +111,7 @@
     add   r11, r10, r3
     cmp   r8, #4
     bge   3f
-    movs  r11, #0              /* missing channels have the weights of the first channel */
+    movs  r11, #0              /* The code reads the first channel's weights for channels that do not exist. */
     cmp   r8, #2
     it    eq
     moveq r10, #0
