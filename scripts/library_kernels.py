@@ -54,7 +54,7 @@ class LibraryKernel(NamedTuple):
     """The same kernel, scheduled for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """The first lines of C functions that call the generated function, with the arguments of their calls."""
+    """C functions that call the generated function: their first lines, and the arguments of the calls."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.

@@ -1,8 +1,8 @@
 """Search for the operator order with the least peak memory in irregular graphs.
 
-Some graphs are random as in RandWire (Watts-Strogatz), with equal tensors. SwiftNet's graph is not public. Random
-graphs of 62 operators stand for SwiftNet, with cells of 21, 19 and 22 operators or with one cell. The seconds in the
-table are processor time.
+Some graphs are random as in RandWire (Watts-Strogatz), and all their tensors have the same size. SwiftNet's graph is
+not public. Random graphs of 62 operators stand for SwiftNet, with cells of 21, 19 and 22 operators or with one cell.
+The seconds in the table are processor time.
 """
 
 import random
@@ -19,7 +19,7 @@ LIMIT = 20.0
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Seconds for SwiftNet of the thesis' program (Stahl, section 4.4.1, Ryzen 9 3900X) and of Serenity."""
+"""Seconds that the thesis' program (Stahl, section 4.4.1, Ryzen 9 3900X) and Serenity take for SwiftNet."""
 
 COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 

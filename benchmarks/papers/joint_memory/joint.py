@@ -1,8 +1,8 @@
 """Compute the memory that several CNNs share, as in chapter 6 of Minakova's thesis.
 
-Sizes of the example are in tokens, as in the thesis. Figure 6.1 is not available. The sizes in Table 6.1 imply that a
-feature map of CNN 1 has 32 rows of 256 tokens. Convolutions are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding
-in CNN 2. Offsets come from the layout solver of tflm-memopt.
+Sizes of the thesis' example are in tokens. Figure 6.1 is not available. The sizes in Table 6.1 imply that a feature map
+of CNN 1 has 32 rows of 256 tokens. Convolutions are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2.
+Offsets come from the layout solver of tflm-memopt.
 
 The applications of Table 6.6 are planned as int8 models with random weights, each from an app.toml. As in the thesis,
 the megabytes are those of float32 weights and activations.

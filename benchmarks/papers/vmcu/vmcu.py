@@ -164,9 +164,7 @@ PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Factors by which a module of MCUNet-5fps-VWW may grow until its plan takes as much RAM as TinyEngine takes for
-    the original.
-    """
+    """How much a module of MCUNet-5fps-VWW may grow until it needs as much RAM as the original under TinyEngine."""
 
     name: str
     image: float
