@@ -155,7 +155,7 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """Add the operators of Keras 3 for UpSampling2D: RESHAPE and TILE repeat first rows, then columns."""
+    """Add the operators of Keras 3 for UpSampling2D: RESHAPE and TILE first repeat each row, then each column."""
     (n, h, w, c), (down, right) = net.shape(x), size
     y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
     y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Returns the index of the element, among `size`, that is nearest to the centre of element i among n elements of the same total length. */
+/* An axis is divided into `size` elements, and also into n elements. Returns which of the former is nearest to the centre of the latter's element i. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

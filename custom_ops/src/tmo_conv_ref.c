@@ -203,7 +203,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #endif
 }
 
-/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. */
+/* Computes one output pixel. The pixel's first channel has the index i in the output. */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
@@ -227,7 +227,7 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. TFLM's function ConvPerChannel in
+/* Computes one output pixel. The pixel's first channel has the index i in the output. TFLM's function ConvPerChannel in
  * kernels/internal/reference/integer_ops/conv.h computes the same output. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {

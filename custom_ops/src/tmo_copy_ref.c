@@ -132,7 +132,7 @@ static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tm
   return true;
 }
 
-/* An operand, and how many rows an iteration reads from all operands before it. */
+/* An operand, and the total number of rows that an iteration reads from the preceding operands. */
 typedef struct {
   const tmo_access *access;
   const uint16_t *input;

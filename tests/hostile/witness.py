@@ -52,8 +52,9 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no comparison of outputs shows.
 
     RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
-    reads missing dimensions of a filter from the bytes after the filter's shape. DEPTHWISE_CONV_2D reads multipliers of
-    missing channels beyond its persistent buffer. SUM and MEAN add values to sums beyond their scratch buffer.
+    reads missing dimensions of a filter from the bytes after the filter's shape. If the filter has too few channels,
+    DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN add values to sums
+    beyond their scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

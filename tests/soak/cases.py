@@ -49,7 +49,6 @@ from tflm_memopt.rewrite.rules import columns as exchanged
 
 FOLDER = ROOT / "build/soak"
 WHOLE = Needs(kinds=sum(1 << kind for kind in Kind if kind is not Kind.OWN), packings=(1 << 64) - 1)
-"""Needs of a library with all kernels."""
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")

@@ -22,7 +22,7 @@ FREE = (VIEW, *ONCE)
 OTHERS = 0.02
 """Operators without counted instructions may contribute at most this fraction of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators with the costs of another operator. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
+"""These operators cost as much as the other one. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 

@@ -21,7 +21,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    `subjects` are the data in the program for each model. `models` are the files of the models. `boards` are the boards
+    `subjects` has each model's data for the program. `models` are the files of the models. `boards` are the boards
     on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())

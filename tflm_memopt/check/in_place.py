@@ -1,4 +1,4 @@
-"""Lists in which order each kernel of the executor reads and writes, independently of the planner.
+"""Knows the order of reads and writes in each kernel of the executor, independently of the planner.
 
 A kernel that is in no list is assumed to write all its outputs before it reads.
 """

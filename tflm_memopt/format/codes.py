@@ -256,6 +256,6 @@ class Part(enum.IntEnum):
     CONSTANTS = 38
     """This part of the library supports operands that are constants of the program."""
     DSP_WIDE = 39
-    """This part of the library runs packed convolutions whose scratch has room for any number of values."""
+    """This part of the library runs packed convolutions with scratch memory for each pixel computed at once."""
     DSP_ONE_SCALE = 40
     """This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale."""

@@ -24,9 +24,9 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
     """Return the TFLM operators that compute the same as an operator of the plan.
 
-    An operator that only changes a shape reads its shape from a constant, and becomes a RESHAPE if the original model
-    has no such operator. Raises PlanError if an operator that computes values has other inputs than in the original
-    model.
+    An operator that only changes a shape reads the new shape from a constant. If the original model lacks the
+    operator, the operator becomes a RESHAPE. Raises PlanError if an operator that computes
+    values has other inputs than in the original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]

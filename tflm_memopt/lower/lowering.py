@@ -93,7 +93,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor whose rows outlive an inference, number and place of its rolling buffer."""
+        """Has the number and the place of the rolling buffer of each tensor whose rows outlive an inference."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []

@@ -133,7 +133,7 @@ class ProgramTensor:
     """Number of rows in the rolling buffer. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
     """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then
-    the state, then slow memory. TMO_PROGRAM_BASE is the program, and TMO_LINK_BASE is another device.
+    the state, then slow memory. TMO_PROGRAM_BASE means the program, and TMO_LINK_BASE means another device.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column

@@ -14,7 +14,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """Each kind of kernel has the number of its constant TMO_OP_* in C."""
+    """The number of a kind of kernel equals a constant TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2

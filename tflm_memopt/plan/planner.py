@@ -44,7 +44,7 @@ PLANNING = 1 - ORDERING - SEARCH
 SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory. Each later attempt allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
-"""Layouts with reversed groups are tried if they may save this fraction of the head, or at least TFLM's alignment."""
+"""Layouts with reversed groups are tried if they can save 16 bytes or, if less, this fraction of the head."""
 KEPT_DRAFTS, KEPT_TRACES = 256, 4
 """Sizes of the caches of plan steps whose kernels compute several pixels at once, and of their simulations."""
 TAIL_BYTES = 64

@@ -1,10 +1,10 @@
 """Replaces states that are read and kept as a whole by rolling buffers, in which no row moves.
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
-rows replace the oldest rows. An operator that read the joined rows then reads the new rows, and finds the kept rows in
-the state at negative row numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
+rows replace the oldest rows. Operators then read the new rows, and read the kept rows from the state, at negative row
+numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
 The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-If the operator would have too many operands, another operator first reads the outputs and writes one byte.
+If these are too many operands, another operator reads the outputs and writes one byte, which is the only operand.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Chooses an inference for a self-test. If the inputs of the inference are exchanged, the outputs must change."""
+"""Chooses an inference for a self-test. Exchanging two inputs of the inference must change its outputs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise

@@ -1,7 +1,7 @@
 """The allocations of operators in TFLM's ESP-NN kernels on an ESP32-S3, which needs the most of all ESP32s.
 
-Sources: tensorflow/lite/micro/kernels/esp_nn/*.cc of espressif/esp-tflite-micro (99f49e1), and the functions
-esp_nn_get_*_scratch_size_esp32s3 of espressif/esp-nn (d45b843) that these kernels call.
+The sources are tensorflow/lite/micro/kernels/esp_nn of espressif/esp-tflite-micro (99f49e1), and functions such as
+esp_nn_get_conv_scratch_size_esp32s3 of espressif/esp-nn (d45b843).
 """
 
 from collections.abc import Callable, Iterator, Mapping

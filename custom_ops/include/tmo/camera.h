@@ -38,8 +38,7 @@ typedef struct {
 /* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. One call is enough for all frames of a camera. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the number of the frame's row from which row `row` of the image is made. Later rows of the image never need an earlier row of the frame
- * than this one, so earlier rows can be dropped. */
+/* Returns the number of the frame's row from which row `row` of the image is made. Earlier rows of the frame can then be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
 /* Writes one row of the image to `out`, which has `channels` bytes for each of its `width` pixels. `line` is the frame's row with the number from

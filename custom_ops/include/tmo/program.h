@@ -242,7 +242,7 @@ enum {
   TMO_PART_DSP_TRIPLES = 36, /* This part of the library computes three pairs of channels of a dense layer at once. */
   TMO_PART_SLOW_MEMORY = 37, /* This part of the library supports tensors in slow memory. */
   TMO_PART_CONSTANTS = 38, /* This part of the library supports operands that are constants of the program. */
-  TMO_PART_DSP_WIDE = 39, /* This part of the library runs packed convolutions whose scratch has room for any number of values. */
+  TMO_PART_DSP_WIDE = 39, /* This part of the library runs packed convolutions with scratch memory for each pixel computed at once. */
   TMO_PART_DSP_ONE_SCALE = 40, /* This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale. */
 };
 
@@ -313,7 +313,7 @@ typedef struct {
     uint16_t phase; /* With column windows, the field is -end modulo advance. */
   };
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then the state, then slow memory.
-   * TMO_PROGRAM_BASE is the program, and TMO_LINK_BASE is another device. */
+   * TMO_PROGRAM_BASE means the program, and TMO_LINK_BASE means another device. */
   uint8_t base;
   /* Order in which rows are stored, a TMO_LAYOUT_* constant. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC.
    * */

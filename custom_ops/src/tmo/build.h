@@ -116,7 +116,7 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Returns whether the constants of an operator are in the order that the packing `packing` stands for. If this build lacks the packing, the result is
+/* Returns whether the constants of an operator are packed as `packing`. If this build lacks the packing, the result is
  * a constant false, so that the compiler removes the code for the packing. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 

@@ -28,7 +28,7 @@ typedef struct {
   const tmo_op *ops;
   const uint32_t *io_bytes;
   uint32_t reads_left; /* number of array elements that the validator may still read before it rejects the program */
-  uint32_t iterations_left; /* number of iterations of the header that no checked group has */
+  uint32_t iterations_left; /* number of iterations that the header states, minus those of the checked groups */
   uint32_t n_rolling_buffers;    /* number of rolling buffers that the state has */
   uint32_t last_base;  /* largest base of a tensor that is neither a constant nor a message between devices */
 } tmo_checker;

@@ -1,4 +1,4 @@
-"""The checker refuses operators that read other data than TFLM's kernels."""
+"""The checker refuses operators that do not read the same data as TFLM's kernels."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -77,7 +77,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return a rolling buffer of pixels that is at most as large as in any simulation that begins like `trace`."""
+    """Return the smallest rolling buffer of pixels that a simulation with this beginning can have."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times

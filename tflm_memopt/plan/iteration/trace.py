@@ -27,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor in its place."""
+"""Number in Trace.entry that marks an iteration. Any other number is a request for an input or a tensor."""
 _SLOTS = 32
 """Number of low bits of Trace.entry, above which the operator's number is stored."""
 
@@ -256,7 +256,7 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of core 1's scratch while this operator runs, or 0 with one core.
 
-        The scratch of a depthwise operator follows the largest scratch of the group, so that no core waits. Operators
+        The scratch of a depthwise operator is after the largest scratch of the group, so that no core waits. Operators
         of ON_CORE_0 never run on core 1.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:

@@ -23,7 +23,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders, the model's own first, or only this one for streamed inputs and several devices."""
+    """Return all distinct orders, the model's own first. Streamed inputs and several devices allow only this order."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []

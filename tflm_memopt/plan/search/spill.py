@@ -3,7 +3,7 @@
 A partial solution has a division of the first operators into groups, and the tensors in slow memory after these groups.
 The cost of a solution is the time of its accesses to slow memory. A large group that keeps a tensor in a rolling buffer
 often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
-always in fast memory. Groups that use slow memory get a layout to find their bytes. For a group without slow memory, a
+always in fast memory. A group in slow memory gets a layout first. For a group without slow memory, a
 lower bound of its bytes suffices until the group is in the best division. The search computes layouts until every group
 of the best division has a layout.
 """
@@ -26,7 +26,7 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places the buffers of a group, with the given tensors in slow memory, and returns the fast bytes."""
+"""Function that places a group's buffers, with the given tensors in slow memory, and returns the fast memory used."""
 MOST_CHOSEN = 3
 """Maximum number of outputs of a group that are tried one by one in slow memory, instead of all together."""
 

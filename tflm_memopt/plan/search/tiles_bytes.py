@@ -18,7 +18,7 @@ class Columns(NamedTuple):
     """Number of a tensor's columns that one of its readers needs, at four different times."""
 
     reading: int
-    """Columns from the left edge of the reader's window to the newest column, while the reader runs."""
+    """While the reader runs: columns from the left edge of its window to the newest column."""
     before: int
     """Columns from the left edge of the reader's window to the newest column, before the newest tile is made."""
     between: int
