@@ -167,7 +167,7 @@ def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
 
 
 _reading = partial(_opening, what="read", code="file_unreadable", hint="check the path")
-_writing = partial(_opening, what="write", code="file_unwritable", hint="choose another folder: -o DIR")
+_writing = partial(_opening, what="write", code="file_unwritable", hint="choose another folder")
 
 
 def _demand_regular(path: Path, hint: str) -> None:

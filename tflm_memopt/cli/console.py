@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.emit.printing import printable, to_json
@@ -73,8 +75,10 @@ def console_of(stream: Any) -> Console:
     return console
 
 
-def escape_unprintable() -> None:
-    """Escape characters that the terminal's encoding lacks, so that printing them raises no error."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+def prepare_streams() -> None:
+    """Make printing possible: open streams that the caller has closed, and escape characters that an encoding lacks."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        if hasattr(stream := getattr(sys, name), "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

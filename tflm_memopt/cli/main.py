@@ -60,7 +60,7 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
-    console.escape_unprintable()
+    console.prepare_streams()
     gc.set_threshold(200_000, 20, 20)  # Collecting garbage is rarely needed.
     with interrupts.listed() as seen:
         try:

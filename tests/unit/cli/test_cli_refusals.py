@@ -1,7 +1,9 @@
 """Invalid input to the command line gives an exit code and a few lines, and leaves no files."""
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -142,6 +144,14 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     assert done.returncode == cli.BAD, done.stderr
     assert "cannot write new/out/small_model.cpp: File too large" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["small.tflite"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell of POSIX closes the streams")
+def test_closed_streams_change_no_exit_code(folder: Path) -> None:
+    (folder / "none.tflite").write_bytes(b"")
+    for model, code in (("small", 0), ("none", 2)):
+        command = f"{shlex.join(MAIN)} inspect {model}.tflite --json >&- 2>&-"
+        assert subprocess.run(command, shell=True, cwd=folder, check=False).returncode == code
 
 
 def test_old_files_stay_when_new_ones_cannot_be_written(
