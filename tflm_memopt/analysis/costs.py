@@ -46,7 +46,7 @@ class Work:
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
-    """Number of pieces of input that the kernel processes singly or copies to its scratch buffer itself."""
+    """Number of pieces of input that the kernel processes one by one, or copies to scratch with its own code."""
     odd: float = 0
     """Number of times that a kernel computes a last, incomplete group of channels."""
     clamped: float = 0
@@ -57,16 +57,16 @@ class Work:
     """Number of values that a kernel processes or copies singly."""
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of lists of taps that the kernel makes. For
-    a COPY, number of searches for the source of a move.
+    a COPY, the number of searches for the source of a move.
     """
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies singly, or of pool taps in channels outside groups of 4. For a COPY,
-    number of bytes in short runs. For bytes packed in tiles, number of kernel calls.
+    """Number of window rows that a kernel copies one by one, or of pool taps outside complete groups of four channels.
+    For a COPY, the number of bytes in short runs. For bytes packed in tiles, the number of kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all of its weights. For a COPY, number of moves for several rows together."""
+    """Number of times that a kernel reads all its weights. For a COPY, the number of moves for several rows at once."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0

@@ -38,8 +38,8 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Determine a model's kind. `whole` tells whether nothing can be converted. `int8_interface` tells whether
-    `--int8-io` is set.
+    """Determine a model's kind. `whole` tells whether no part of the model can be converted. `int8_interface` tells
+    whether `--int8-io` is set.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}

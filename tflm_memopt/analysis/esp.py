@@ -20,7 +20,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """A lower and an upper bound of a quantity."""
 Costs = Mapping[str, Span]
-"""Costs per unit of a kernel's work. The keys are fields of costs.Work, or `values` for the values in all windows."""
+"""Costs per unit of a kernel's work, by the field of costs.Work, or by `values` for the values in all windows."""
 
 COUNTED = "rv32"
 """Core of costs.json whose instructions are used for our C code on all Espressif chips."""

@@ -102,7 +102,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return a kernel's cycles per instruction. A variant without modelled cycles gets the plain kernel's."""
+        """Return a kernel's cycles per instruction. A variant without modelled cycles counts as the plain kernel."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 

@@ -116,7 +116,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch, for a depthwise convolution after the group's largest scratch."""
+        """Return the offset of core 1's scratch. In depthwise convolutions, the group's largest scratch precedes it."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4

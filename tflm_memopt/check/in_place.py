@@ -29,7 +29,7 @@ def accumulators(op: RowOp) -> int:
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each element before it writes its output, which fits in the bytes of an input."""
+    """Return whether the kernel reads each element before it writes the output, and the output fits into an input."""
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # RELU6 of int16
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
@@ -45,8 +45,8 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows run from last to first. `pixels` tells whether columns run back,
-    too.
+    """Return whether results stay the same if rows run from last to first. `pixels` tells whether the pixels of a row
+    also run from last to first.
     """
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -84,7 +84,7 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """For each byte, write the tag of its last write into the arena.
+    """Set each written byte of the arena to the tag of the byte's last write.
 
     `cut` has the live ranges of tensors, made by pieces(). `private` has the live ranges of other buffers, each at one
     address.

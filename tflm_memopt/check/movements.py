@@ -26,7 +26,7 @@ class Origin(NamedTuple):
     operand: Ints
     """Number of the operator's input from which the element is copied, or PADDING for the padding value."""
     point: Point
-    """Coordinates of the elements in the source, which have no meaning for padding."""
+    """Coordinates of each copied element in its input. The coordinates of padding have no meaning."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:

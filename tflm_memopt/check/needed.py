@@ -109,7 +109,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what TRANSPOSE_CONV reads. Input i adds to the `kernel` outputs from number i × stride − padding on."""
+    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, beginning with i × stride − padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]

@@ -128,7 +128,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether it is the first to add to its sums."""
+        """For each iteration, whether no earlier iteration adds to the same sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True

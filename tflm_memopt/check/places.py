@@ -52,7 +52,7 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for pixels without one. `stripe` is the stripe that computes the
+        """Return the addresses of pixels, or -1 for pixels without an address. `stripe` is the stripe that computes the
         pixels.
         """
         maker, seen = self.maker, self.seen
@@ -81,7 +81,7 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. If no stripe computes rows again, all stripes have the same pixels."""
+        """Return the pixels of a stripe. If no stripe computes rows again, stripe 0 stands for all stripes."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)

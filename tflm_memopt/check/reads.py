@@ -1,10 +1,10 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan trusts what each operator declares to read. The module proves for each operator that the declared
-rows contain what TFLM's kernel needs. The module needed.py computes the pixels that each output pixel needs, and
-movements.py the source of each copied byte. The module outliving.py checks operators that keep rows, read kept rows, or
-exchange messages. The module sliding.py checks operators of a sliding input. An operator on a part of a tensor has no
-counterpart in the model and is not checked.
+The replay of a plan relies on the rows that are declared for each operator. The module proves for each operator that
+the declared rows contain what TFLM's kernel needs. The module needed.py computes the pixels that each output pixel
+needs, and movements.py the source of each copied byte. The module outliving.py checks operators that keep rows, read
+kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. An operator on a part of a
+tensor has no counterpart in the model and is not checked.
 """
 
 import math
@@ -103,7 +103,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First byte of a block of output bytes and, for each byte of the block, the input and its byte that is copied."""
+"""First byte of a block of output bytes, and for each byte of the block the input and the copied byte."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:

@@ -7,7 +7,7 @@ from tflm_memopt.errors import PlanError
 
 
 class RowReplay(GroupReplay):
-    """Replays one group that runs row by row, as groups with states, other devices or a second core do."""
+    """Replays one group that runs row by row, such as any group with states, messages or two cores."""
 
     counter_bytes = 2
 

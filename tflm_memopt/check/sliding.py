@@ -2,8 +2,8 @@
 
 With a sliding input, each inference computes new rows of each tensor. New rows are numbered as in TFLM's whole tensor.
 TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end. Each operator
-must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An operator may read
-kept rows only if its input's new rows follow those of the last inference. Operators that compute rows near padding
+must compute the last rows that do not depend on padding, from the same input rows as TFLM's operator. An operator may
+read kept rows only if its input's new rows follow those of the last inference. Operators that compute rows near padding
 again, or that read joined rows, are not checked.
 """
 

@@ -72,7 +72,7 @@ class SourceReplay:
         return nbytes if outside and op.element_bytes == 1 else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
-        """Return the number of rows and the address of the rolling buffer for kept rows, or zeros without one."""
+        """Return the number of rows and the address of the rolling buffer for kept rows, or zeros if no row is kept."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
         depth = self.arena.home[Role.ROLLING_BUFFER, source.tensor][0].depth

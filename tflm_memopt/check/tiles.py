@@ -67,7 +67,7 @@ class TiledReplay(GroupReplay):
                     raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
-        """Return addresses and tags of pixels from channel `first` on. Pixels outside the arena have none."""
+        """Return addresses and tags of pixels from channel `first` on. Pixels outside the arena are left out."""
         if place.moves:
             return self._source_pixels(place, rows, columns)
         there, at, marks = place.cells(stripe if place.in_stripes else 0)

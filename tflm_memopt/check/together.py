@@ -1,8 +1,8 @@
 """Checks devices that run one network together: sent rows must equal received rows, without deadlock.
 
-The checker lists in order the rows that each device sends and receives. A link keeps the order of its messages, so both
-ends must name the same rows in the same order. The checker simulates all devices together over links of limited
-capacity. A sender waits until the link has space, and a receiver waits for its row.
+The checker lists the rows that each device sends and receives, in the order of the messages. A link keeps the order of
+its messages, so both ends must name the same rows in the same order. The checker simulates all devices together over
+links of limited capacity. A sender waits until the link has space, and a receiver waits for its row.
 """
 
 from collections import defaultdict, deque

@@ -84,7 +84,7 @@ def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators, with and without dead channels, which programs may lack."""
+    """For each form of the original, yield its operators without dead channels, and then with dead channels."""
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(_read(model, changes), annotation.left_whole(model), sliding=mode.where == SLIDING)
     for form in _forms_in_time(annotated, mode):

@@ -94,7 +94,7 @@ class Conversion:
     """The row graph to plan, which placed() sets, or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans with other limits of tiled groups, whose operator orders and row-wise groups are reused."""
+    """Plans with other limits of tiled groups, from which operator orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
         """Return the conversion with its row graph. Raises UsageError if the input cannot have the requested place."""

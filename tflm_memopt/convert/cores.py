@@ -28,7 +28,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time for the model, if two cores run. Raises UsageError for invalid options."""
+    """Return the fraction of each core's time for a model, or None for one core. Raises UsageError for bad options."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

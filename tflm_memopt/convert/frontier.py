@@ -76,7 +76,7 @@ class Plans:
         """`better` is the function that improves a plan by running operators in parts, within a number of
         multiply-accumulates.
 
-        `warm` are the plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
+        `warm` are plans with other limits of tiled groups, from which operator orders and row-wise groups are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()

@@ -163,7 +163,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans with more pixels at once. `rooms` are the numbers of additional bytes, compared with `start`."""
+    """Add plans that compute more pixels at once. `rooms` are the bytes by which plans may exceed `start`."""
 
     def cost(done: Sequence[Work]) -> float:
         return price(replace(start, work=tuple(done), instructions=table.instructions(done)))

@@ -67,7 +67,7 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. `whole` says why TFLM's kernels run all operators, if so."""
+    """Return the model's canonical form for `ops`. `whole` is the reason to leave all operators to TFLM."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
@@ -130,7 +130,7 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input where `mode` puts it. Raises UsageError for an impossible place of the input."""
+    """Return the graph with its input placed as `mode` says. Raises UsageError for an impossible place of the input."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph

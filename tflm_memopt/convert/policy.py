@@ -295,7 +295,7 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
     kernels). The firmware may keep kernels of TFLM for other models. Kernels that the model no longer needs therefore
     count as saved only if the rewrite saves at least the fraction LITTLE of the arena. `arenas` are the bytes of the
-    arena before and after. `core` is the core for which the library's code is counted.
+    arena before and after the rewrite. `core` is the core for which the library's code is counted.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

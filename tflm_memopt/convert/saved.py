@@ -28,9 +28,9 @@ def files(
 ) -> dict[str, bytes]:
     """Return the content of each file by name. The files of the model come first and the page of the report last.
 
-    `labels` are the names of the first output's values. `inputs` are the arrays for the stored inference. `original` is
-    the path of the original model, which the page names. `folder` is the folder of the written files, as the report
-    page names it.
+    `labels` are the names of the first output's values. `inputs` are the input arrays of the stored inference.
+    `original` is the path of the original model, which the page names. `folder` is the folder of the written files, as
+    the report page names it.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

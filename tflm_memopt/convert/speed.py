@@ -160,7 +160,7 @@ def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) ->
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for a frontier. Return None if TFLM runs some operators, or if the table is for another core."""
+    """Return the clock for a frontier's plans, or None if TFLM runs some operators or the table is for another core."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

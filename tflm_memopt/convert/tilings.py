@@ -46,7 +46,7 @@ class Tilings:
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the smallest plan of at most `macs` operations. All kinds of tiling are tried together, then alone."""
+        """Return the smallest plan of at most `macs` operations. Kinds of tiling are tried together and alone."""
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)

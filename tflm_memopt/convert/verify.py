@@ -34,7 +34,7 @@ def verify(
     `runs` is the number of random inputs, by default the number that runs in about two seconds, and at least ten. If
     time is left, 256 further inputs follow, in which each byte takes every value. `seed` is the seed of the random
     inputs. `inputs` has an array for each input of the model. Several inferences may be stacked along the first axis.
-    `steps` is the number of additional consecutive inferences, with resets, for models with state. `how` is TFLM's
+    `steps` is the number of additional consecutive inferences, with resets, for models with state. `how` selects TFLM's
     official wheel (the default where it exists) or this package's kernels. `c` is the C module of the rewritten model,
     as a folder or NAME.c, to compare it, too.
 

@@ -61,7 +61,7 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
 
 
 def _faster(waits: FlashWaits) -> Pays:
-    """Return a function that decides whether a copy saves time on a chip.
+    """Return a function that decides whether a copy of weights in the arena saves time on a chip.
 
     Weights that stay in the cache are not copied. If a group's constants exceed a cache that replaces the least
     recently used line, no line stays until the next iteration.

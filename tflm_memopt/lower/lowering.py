@@ -232,8 +232,8 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. `nests` tells how the operators of the group make
-        tensors.
+        """Return the record of a tensor as an operator sees it. `nests` has the loop nest of each tensor's producer in
+        the group.
         """
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)

@@ -100,7 +100,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each pair of channels A and B, return bias A, 256 × bias B + bias A modulo 2^32, and m2, c, e of both."""
+    """For each pair of channels A and B, return bias A, 256 × bias B + bias A (modulo 2^32), and both scales."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -128,7 +128,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the left shift and the scales m2, c and e of each operand, and then m2, c and e of the output."""
+    """Return the left shift and the scale (m2, c and e) of each operand, and then the scale of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)

@@ -15,7 +15,7 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that an operator needs only for some of its sizes. Sizes change when two cores share an operator."""
+"""Parts that an operator needs only for some of its sizes. The sizes are smaller if two cores share an operator."""
 FEW_PIXELS = 4
 """Poolings, additions and tables of at most this many pixels do without the library's part PIXELS."""
 FEW_MACS = 500

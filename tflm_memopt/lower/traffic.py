@@ -71,7 +71,7 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return the bytes of constants that iterations of the given channel groups read.
 
-    `nbytes` is the number of bytes of all constants. `split` is the number of all channels. `each` is the number of
+    `nbytes` is the number of bytes of all constants. `split` is the total number of channels. `each` is the number of
     channels of a group. The last group may have fewer channels. An iteration that only finishes sums, after the last
     group, reads no constants.
     """

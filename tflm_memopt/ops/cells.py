@@ -71,7 +71,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its `bias` begins with the table of the sigmoid."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The `bias` of the result begins with the table of the sigmoid."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)
@@ -98,7 +98,7 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Return an LSTM's weights [out][gate][in], and its biases [out][gate][of the input, of the hidden state]."""
+    """Return an LSTM's weights [out][gate][in], and biases [out][gate][2] for the input and the hidden state."""
     of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)

@@ -44,7 +44,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def message_op(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE. Return None for other operators than SEND and RECEIVE, and for too long rows."""
+    """Parse SEND or RECEIVE. Return None for an operator of another type, or if the rows are too long."""
     message = message_of(context.op)
     if message is None:
         return None

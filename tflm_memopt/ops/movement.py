@@ -378,7 +378,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""One COPY may combine a chain of these operators. PAD is an exception."""
+"""One COPY may combine a chain of these operators, apart from PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """Finds the rows and the runs of bytes that operators such as PAD, CONCATENATION and SLICE move.
 
-To describe an operator that only moves data, the module numbers all elements of the inputs. NumPy then applies the
-operator to the numbers. The numbers in the output determine which rows each iteration reads, and which runs of bytes
-each iteration moves. The exception Irregular tells why an operator has no regular pattern.
+To describe an operator that only moves data, the module numbers all elements of the inputs. NumPy applies the operator
+to the element numbers. The element numbers in the output determine which rows each iteration reads, and which runs of
+bytes each iteration moves. The exception Irregular tells why an operator has no regular pattern.
 """
 
 from collections.abc import Iterator, Sequence
@@ -211,7 +211,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # the source jumps back only once, so the part before or after the jump is a whole period
+        else:  # if the source jumps back only once, the part before or after the jump is a whole period
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

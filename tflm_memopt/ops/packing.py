@@ -92,9 +92,9 @@ QUAD, OCTET, VECTOR = 4, 8, 16
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
-"""Only one core may run the kernels of these packings, since ESP-NN keeps their scratch in a static variable."""
+"""Packings whose kernels run on one core only, since ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
-"""The kernels of these packings copy a row if its address is not a multiple of VECTOR."""
+"""Packings whose kernels copy a row if its address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
 """Operators need at least this many channels to be packed for the DSP extension."""
 

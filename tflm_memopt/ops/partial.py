@@ -23,7 +23,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""In the field `param` of ADD_SUMS, this number of bits per tensor holds the bytes of one sum (tmo_sum_bytes())."""
+"""The field `param` of ADD_SUMS has this number of bits per tensor for the size of a sum (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -83,7 +83,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for other operators than SUMS and ADD_SUMS, and for invalid options."""
+    """Parse SUMS or ADD_SUMS. Return None for an operator of another type, and for invalid options."""
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None
     if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
         op = _sums(context, *_SUMS.unpack(said))
@@ -127,7 +127,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """The operands of ADD_SUMS have the rows in which the devices sent them. A tensor of height 1 is one row."""
+    """The operands of ADD_SUMS are divided into the rows that the devices sent. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

@@ -1,9 +1,9 @@
 """Defines RowOp, an operator that makes its output row by row.
 
 Iteration y of an operator makes output row y. The iteration reads the rows [first(y), first(y) + extent) of each input,
-as far as they exist. For an operator with a window, these rows follow from the description of its kernel. For any other
-operator, `access` has the rows. The planner uses only the sizes in a RowOp. Lowering also uses the weights and
-multipliers.
+as far as they exist. For an operator with a window, the description of the kernel determines the rows. For an operator
+without a window, the field `access` has the rows. The planner uses only the sizes in a RowOp. Lowering also uses the
+weights and multipliers.
 """
 
 from collections.abc import Iterator
@@ -236,7 +236,7 @@ class RowOp:
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """For an operator without a window, these are the rows of each operand that an iteration reads."""
+    """For an operator without a window, the rows of each operand that an iteration reads."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
     """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""

@@ -97,8 +97,8 @@ class _Group:
         """Addresses of tensors in slow memory, which is numbered as if it followed the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's scratch or counters. `behind` is the number of bytes between the addresses for core 0 and for
-        core 1.
+        """Return the bytes that hold a core's scratch or counters. `behind` is the number of bytes between the
+        addresses for core 0 and for core 1.
         """
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
@@ -203,7 +203,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Return roughly the fraction of a pixel's work that both cores repeat if they share its channels."""
+    """Estimate the fraction of a pixel's work that both cores repeat if they share the pixel's channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -264,9 +264,9 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that both cores finish early, and return the splits and end times.
 
-    `before` has the start time of each core. The operators of a group alternate row by row, so one operator can balance
-    the uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If
-    several choices end at the same time, the one with the least work of core 1 wins.
+    `before` has the start time of each core. The operators of a group alternate row by row, so a core with more work in
+    one operator can get less work in another. Of all choices in which core 0 takes a similar time, only the best is
+    kept. If several choices end at the same time, the one with the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)

@@ -33,7 +33,7 @@ class Iteration:
     stage: int
     """Position of the operator in the group."""
     skips: int = 0
-    """Number of stripes without rows that the operator skips before the iteration."""
+    """Number of stripes that the operator skips before the iteration because these stripes have no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """Return the index of the loop in `items`. Return None if it is nested too deeply or saves no bytes."""
+        """Return the index of the loop in `items`. Return None if the loop is nested too deeply or saves no bytes."""
         if (times, body) not in self._repeats:
             nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
             if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:

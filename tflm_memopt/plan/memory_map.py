@@ -1,4 +1,4 @@
-"""Describes in the report when each buffer occupies which bytes of the arena's activation memory.
+"""Finds for the report which bytes of the arena's activation memory each buffer takes at each moment.
 
 Time is divided into numbered moments. An operator that TFLM's kernel runs takes one moment, and a group of operators
 several, since their rows alternate. Addresses are bytes from the start of the arena.

@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """Divides the rows of an operator into stripes of adjacent rows.
 
-    Stripe m ends before row hi_m = m × advance + end. A stripe also ends at the end of the tensor. If `rows` equals
-    `advance`, a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds
-    `advance`, a stripe begins `rows` rows before its end, and rows that two stripes share are made twice ("recompute").
+    Stripe m ends before row m × advance + end. A stripe also ends at the end of the tensor. If `rows` equals `advance`,
+    a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds `advance`,
+    a stripe begins `rows` rows before its end, and rows that two stripes share are made twice ("recompute").
     """
 
     advance: int = 1
@@ -30,7 +30,7 @@ class LoopNest:
     channel_groups: int = 1
     """Number of channel groups. Each channel group passes through a stripe once and makes its own channels."""
     sums: bool = False
-    """Whether channel groups add to int32 sums (the projection of FDT). A last pass turns the sums into pixels."""
+    """Whether channel groups add to int32 sums, as a project layer does. A last pass turns the sums into pixels."""
 
     @property
     def recomputes(self) -> bool:
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if every row is made once, which is 0 or negative."""
+        """Number of the first row of stripe 0 if every row is made once. The number is 0 or negative."""
         return -(-self.end % self.advance)
 
 

@@ -51,7 +51,7 @@ class Buffer:
 
     role: Role
     key: int
-    """Number of the buffer's tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), output (WEIGHTS), or else plan step."""
+    """Number of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), an output (WEIGHTS), or a plan step (other roles)."""
     nbytes: int
     first: int = 0
     last: int = 0

@@ -337,8 +337,8 @@ class Planner:
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """Return a plan of these steps with a quick buffer layout. The search stops at `enough` bytes.
 
-        `starts` are the plans with similar layouts, from which the search starts in turn, or None to place the largest
-        buffers first.
+        The search starts from the layout of each plan in `starts` in turn. None stands for a start with the largest
+        buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))

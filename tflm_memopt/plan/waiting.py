@@ -23,7 +23,7 @@ def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searc
         nonlocal found
         found += 1
         left = work_left(spent.seconds, operators, layouts, found, searches)
-        # Half of the work outside searches is already done.
+        # The estimate assumes that half of the work outside the searches is done.
         pace = (time.monotonic() - started) / (spent.seconds + PER_OPERATOR * operators / 2)
         if spent.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)

@@ -97,7 +97,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows, for which the first rows of earlier tensors are computed as far as needed."""
+        """Return a tensor's first rows. As far as needed, the first rows of earlier tensors are computed, too."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window

@@ -121,7 +121,7 @@ class BuiltinNode:
     scratch: int = 0
     """Bytes of scratch that the kernel requests from TFLM's memory planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """For each input that the output may overwrite, the access order of the kernel, which has a single output."""
+    """For each input that the output may overwrite, the order in which the kernel reads and writes."""
     copies: bool = False
     """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 
@@ -141,7 +141,7 @@ class RowGraph:
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are a part of another tensor, which the nodes name instead."""
+    """Tensors whose bytes are a part of another tensor. The nodes name the other tensor instead."""
     slow: frozenset[TensorId] = frozenset()
 
     @cached_property

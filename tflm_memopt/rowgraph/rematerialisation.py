@@ -5,8 +5,8 @@ the model either keeps the whole tensor, or it computes the tensor again from a 
 again, operators run twice: first for the reduction, and later for the multiplication. For the planner, the checker and
 the lowering, the copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
 Copies of more operators may save more bytes, but cost multiply-accumulates. A lower bound of the RAM are the bytes of
-the tensors that are complete when the multiplication starts. For each lower bound, the copies with the fewest
-multiply-accumulates are tried (convert/frontier.py).
+the tensors that are complete when the multiplication starts. For each lower bound, the set of copies with the fewest
+multiply-accumulates is tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of operators that run twice, for one operator that reads a tensor late or for all these readers."""
+    """A choice of operators to run twice, for one late reader of a tensor or for all late readers."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int

@@ -29,7 +29,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return operators on variables that cannot be states, because their users are not all in one region."""
+    """Return operators on variables that cannot be states, because operators outside the region use the variables."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -162,7 +162,7 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return which channels of the last rows of its input an operator copies, or None for any other operator."""
+        """Return the channels that an operator copies from an input's last rows, or None for other operators."""
         op = self.support[key]
         if (
             not isinstance(op, RowOp)

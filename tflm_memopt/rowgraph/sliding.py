@@ -113,7 +113,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators to compute only new rows if possible. Raises _Strides, or Impossible for edge rows."""
+        """Change all operators to compute only new rows if possible. Raises _Strides or, for edge rows, Impossible."""
         for key in list(self.order):
             self.slide(key)
         self.add_rolling_buffers()

@@ -18,7 +18,7 @@ LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The activation curve of an LSTM reads the cells in units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""The executor can shift the cells of an LSTM by these numbers of bits to the unit of the activation curve
+"""The executor can shift the cells of an LSTM by LEAST_SHIFT to MOST_SHIFT bits to the unit of the activation curve
 (custom_ops/src/tmo_check_kind.c).
 """
 BIAS_TOLERANCE = 1e-5

@@ -1,4 +1,4 @@
-"""Decides where and how long pixels live that one operator of a tiled group passes to another.
+"""Finds the place and the lifetime of pixels that one operator of a tiled group passes to another.
 
 Adjacent rows of a stripe that are needed for the same number of later stripes form a column window. A column window is
 a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. If no later stripe

@@ -44,7 +44,7 @@ class Endings:
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool, in_part: bool = False
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
         """`sinks` are the operators whose complete output is requested. `in_turn` tells whether to alternate between
-        parts of their outputs. With `in_part`, the result has only the first iterations of a tiled group, and buffers
+        parts of the outputs. With `in_part`, the result has only the first iterations of a tiled group, and buffers
         that are at most as large as those of the whole group.
         """
         wanted = tuple(requested(members, sinks))

@@ -62,7 +62,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that are written before an iteration in `waits` and read later, or a whole rolling buffer."""
+    """Return the bytes that are live when an iteration in `waits` begins, or all bytes of a live rolling buffer."""
     bottom, top = live.bottom[waits], live.top[before]
     if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])

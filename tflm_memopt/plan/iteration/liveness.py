@@ -200,7 +200,7 @@ def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, befo
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return how many bytes of a whole output are written after each iteration, and at the iteration's last read."""
+    """For each iteration, return how many bytes of a whole output exist at its end, and how many at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before

@@ -30,7 +30,7 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of live bytes, smallest first, that allow pauses at most `apart` time units apart."""
+        """Return limits of live bytes, smallest first, that allow pauses with at most `apart` time between them."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()

@@ -174,7 +174,7 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # The last iteration writes everything, unless every iteration scatters an input row.
+        if self.iterative:  # If iterations scatter no input rows, the last iteration writes everything.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # Each channel group writes some bytes of the last pixel of a stripe.
@@ -305,8 +305,8 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the iterations of a group. `sinks` are the operators whose whole output is requested. `in_turn` is
-    that of start().
+    """Return the iterations of a group. `sinks` are the operators whose whole output is requested. `in_turn` has the
+    meaning that it has in start().
     """
     trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
@@ -328,7 +328,7 @@ class KnownIterations:
     calls: int
     """Minimum number of kernel calls, each of which computes at most Stage.at_once iterations."""
     number: int = field(default_factory=itertools.count().__next__)
-    """Number that no other operator, and no other iterations of the operator, have."""
+    """Number that only these iterations of the operator have."""
     works: dict[tuple[bool, bool, bool], tuple[Work, ...]] = field(default_factory=dict)
     """Cache of the least work, by whether the input is outside the group and whether the group is reversed."""
 
@@ -397,7 +397,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Each request for iterations becomes these iterations, each after the requests for its inputs.
+    # Iterations replace the request for them. Requests for an iteration's inputs come just before it.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -417,7 +417,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for an operator that makes whole rows, with calls that end where a reader often pauses."""
+    """Return Member.batches for an operator that makes whole rows. Calls end where a reader often pauses."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())

@@ -20,7 +20,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Orders of weights whose kernels process all taps of a window. All other kernels skip taps in the padding."""
+"""Packings whose kernels process all taps of a window. Kernels with any other packing skip taps in the padding."""
 GROUP_START = 2
 """Number of steps that the start of a group takes, besides one step for each of its operators."""
 
@@ -63,8 +63,8 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group, which is known without a simulation.
 
-    The results are two values for an operator whose kernel calls may compute one or several pixels. `sinks` are the
-    operators whose complete output is requested.
+    An operator whose kernel calls may compute one or several pixels has two results. `sinks` are the operators whose
+    complete output is requested.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)

@@ -50,7 +50,7 @@ def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rollin
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return how many rows have a source for the move."""
+    """Return the number of iterations in which the source row of the move exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())

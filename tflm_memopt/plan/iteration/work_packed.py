@@ -187,7 +187,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
         clamped=done.written * ((op.output_zero_point, *op.activation) != (-128, *FULL_RANGE)),
     )
     kernel, row = (op.window.kernel_h, op.window.kernel_w), op.window.kernel_w * w.in_channels
-    one, two = (eights > 0) + (left > 3) + (left % 4 > 0), (channels > 3) + (channels % 4 > 0)  # calls of the assembly
+    one, two = (eights > 0) + (left > 3) + (left % 4 > 0), (channels > 3) + (channels % 4 > 0)  # assembly calls
     if w.rows and kernel == (1, 1):
         step = op.window.stride_w * w.in_channels
         inside = min(op.writes.w, max(0, (op.reads[0].row_bytes - values) // step + 1))
@@ -209,7 +209,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """Add the work of iterate_packed_tile(), whose calls compute at most this number of pixels, or a whole tile."""
+    """One call computes a whole tile, or at most `most` pixels."""
     if w.rows:
         return done
     pieces = -(-(w.x1 - w.x0) // most)
@@ -302,7 +302,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Runs load constants once."""
+    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). A run loads constants once."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)

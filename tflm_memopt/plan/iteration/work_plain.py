@@ -43,7 +43,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is that of all channels."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is all channels' work."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -139,7 +139,7 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """Yield the reason for which a core may add singly. The DSP extension needs different scales."""
+    """Yield the kernel's variant if a core may add elements singly. For equal scales, the DSP extension adds singly."""
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"

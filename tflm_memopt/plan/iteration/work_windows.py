@@ -87,8 +87,8 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are gathered one by one. `at_once` are the columns whose full windows share one
-        gather.
+        """Return how many windows are gathered one by one. `at_once` are the columns whose full windows are gathered
+        together.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 

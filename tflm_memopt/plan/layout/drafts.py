@@ -88,7 +88,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the layout problem. `reversibles` are the reversed groups by step
+        """Return the buffers of `drafts` and their layout problem. `reversibles` are the reversed groups by step
         number.
         """
         buffers: list[Buffer] = []

@@ -68,7 +68,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups whose row order is still open. Their distances are therefore not in `constraints`."""
+    """Groups whose row order is open, and whose distances are therefore not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which the groups `backward` are reversed and all others run forward."""

@@ -5,8 +5,8 @@ Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
 among equal peaks the largest set comes first. The search of Serenity also raises its byte budget only as far as needed.
 Two rules limit the number of sets.
-- If an operator fits into the budget and does not increase the live bytes, it runs at once. An early run of such an
-  operator never raises the peak: when more operators are completed, each operator frees at least as many bytes.
+- If an operator fits into the budget and does not increase the live bytes, it runs at once. The early run of the
+  operator never raises the peak, because an operator never frees fewer bytes when more operators are completed.
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 
@@ -73,8 +73,8 @@ class _Space:
         """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return possible next operators, each with the state after it and the bytes, or one operator that is certainly
-        best.
+        """Return the possible next operators, or only one that is certainly best. Each result is an operator, the state
+        after it, and the live bytes while it runs.
         """
         done, ready, alive = state
         found = []

@@ -93,7 +93,7 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
-    Branches whose peak memory exceeds the memory of their result most come first (Sethi and Ullman, 1970). A branch
+    Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970). A branch
     whose result later rows read again comes before all other branches.
     """
     most, rank = list[int](), list[int]()

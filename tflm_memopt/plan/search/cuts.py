@@ -6,8 +6,8 @@ least as good in bytes and in multiply-accumulates. The search solves problems P
 graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py). Long
 groups and other operand orders are tried only to replace the largest group, since that group determines the RAM. At
 first, the search assumes that a group needs its peak live bytes. A group may need more bytes than its peak when its
-buffers have fixed addresses. Layouts take time, so only the groups of the best division get one. The layouts correct
-the bytes of their groups, and the search is repeated until all groups of the best division have a layout.
+buffers have fixed addresses. Layouts take time, so only the groups of the best division get one. Each layout corrects
+the estimated bytes of a group, and the search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ FUSING = 0.5
 LONG = 0.1
 """Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
-"""Budget for groups whose outputs are made in turn, as a fraction of the budget for groups that run row by row."""
+"""Budget for groups that make parts of several outputs in turn, as a fraction of the budget of row-wise groups."""
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
 """Function (group, enough) that returns a group's bytes after a layout. Results up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
+"""Function (group, limit) that returns the reversed group, or None if the reversed group needs `limit` bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Cuts:
         low: bool = False,
         warm: Cuts | None = None,
     ) -> None:
-        """`settings` are the settings of groups that compute pixel by pixel, or None to omit them.
+        """`settings` are the settings of groups that compute pixel by pixel, or None to leave out these groups.
 
         `budget` is the time budget of the search. `low` tells whether many groups of few bytes are better than few
         groups. `warm` is an earlier search of the same region, whose groups are reused if they are optimal without
@@ -298,7 +298,7 @@ def chain_front(
 ) -> list[CutLabel]:
     """Return the best divisions of a region into groups: trade-offs of bytes and multiply-accumulates.
 
-    `low` is that of Cuts, and `tiled_cost` that of Settings.
+    `low` is the option of Cuts, and `tiled_cost` is the field of Settings.
     """
 
     def cost(group: Candidate) -> int:

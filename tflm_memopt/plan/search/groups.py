@@ -120,7 +120,7 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """For each operator, one member of a group for each order of the operator's operands."""
+        """For each operator, the possible members of a group: one for each order of the operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -167,7 +167,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is for reversed row order, which the layout may choose."""
+    """Whether `nbytes` is the size in reversed row order. The layout may choose this order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -256,7 +256,7 @@ class Growing:
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration, with which an iteration begins that is inserted before it."""
+    """Live bytes just before each iteration. A new iteration in this place starts with these live bytes."""
     macs: int = 0
     in_turn: bool = False
 
@@ -380,7 +380,7 @@ def candidates(
     """Yield the groups that end before `last` and need at most `limit` bytes, shortest first.
 
     The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `length` is the
-    maximum number of operators. `turns` is the time budget for groups whose outputs are made in turn.
+    maximum number of operators. `turns` is the time budget for groups that make parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}

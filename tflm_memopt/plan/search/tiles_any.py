@@ -80,7 +80,7 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes.
 
     Return None if two readers of a tensor need different numbers of rows per stripe. `driver` is the position of the
-    operator whose rows per stripe are given. Operators after it run when its output is complete.
+    operator whose rows per stripe are given. Operators after the driver run when the driver's output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None

@@ -42,7 +42,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the kept columns. `to` is the width of output and tiles. `window` is extent, stride and left padding."""
+    """Count the columns that a reader needs. `to` is output and tile width. `window` is extent, stride and padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -150,7 +150,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """Rows of a group's input that each stripe reads. Stripe m needs no row before row m × advance + top."""
+    """Rows of a group's input that each stripe reads. Stripe m begins at row m × advance + top."""
 
     height: int
     width: int
@@ -158,7 +158,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Number of columns of the lowest row that are still needed at the end of a stripe."""
+    """At the end of a stripe, this number of columns of the lowest row is still needed."""
 
     @property
     def nbytes(self) -> int:

@@ -14,7 +14,7 @@ class Skip(NamedTuple):
     end: int
     stop: int
     lag: int
-    """Number of columns by which the ADD runs behind the operator that the search now adds."""
+    """Number of columns by which the ADD lags behind the operator that the search is adding."""
 
 
 class State(NamedTuple):
@@ -31,10 +31,10 @@ class State(NamedTuple):
     sums: int
     """Bytes that remain live after the next operator that adds up its input, or -1 if no such operator follows."""
     late: bool
-    """Whether each stripe of the group's output is written at once, since its last operator adds up channel groups."""
+    """True if the group's last operator adds up channel groups, so that it writes all pixels of a stripe together."""
     skips: tuple[Skip, ...]
     early: bool = False
-    """Whether the output is written from the start, since each channel group writes its channels of all pixels."""
+    """True if every channel group writes output: its own channels of all pixels."""
     by_rows: bool = False
     """Whether tiles have the full width, so that the fewest streamed rows are needed at once."""
 
@@ -66,13 +66,13 @@ Label = tuple[int, int, Trail]
 
 
 class Demand(NamedTuple):
-    """The part of its input that an operator needs, and the cost of the operator."""
+    """The part of an input that an operator needs, and the operator's cost."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs the `rows` rows before row m × advance + end, including those for the tensor's skip connections.
+    """Stripe number m needs this number of rows before row m × advance + end, also for the tensor's skip connections.
     """
     end: int
     advance: int

@@ -11,7 +11,7 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Where the model's input lives, whose bytes count as RAM only if they are in the arena."""
+    """The place of the model's input. Only an input in the arena counts as RAM."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""

@@ -268,7 +268,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of two dense layers with groups of hidden channels (FDT), if this saves bytes."""
+        """Yield the demand of two dense layers with groups of hidden channels, if the groups save bytes."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -336,7 +336,7 @@ class Search:
             yield pixels * read.c, supply(rows, *stripes)
 
     def _is_pushed(self, position: int) -> bool:
-        """Return whether an operator reads the streamed input, which may force it to run row by row."""
+        """Return whether an operator reads the streamed input, so that the operator may have to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
