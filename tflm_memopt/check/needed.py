@@ -25,8 +25,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that an output pixel needs. An output pixel that needs none has `last` below `first`.
-    """
+    """First and last input pixel of each output pixel, with `last` below `first` if the output pixel needs no input."""
 
 
 Axis = tuple[Ints, Ints]

@@ -36,7 +36,7 @@ class Traffic:
     sent: tuple[int, ...]
     received: tuple[int, ...]
     room: int
-    """Smallest capacity in bytes of each link with which no device waits forever."""
+    """Smallest capacity of each link, in bytes, with which no device waits forever."""
     room_for_all: int
     """Bytes of all messages on the busiest link. A link with this capacity never blocks its sender."""
 

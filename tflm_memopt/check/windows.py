@@ -48,7 +48,7 @@ def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
 
 
 def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> ReadWindows:
-    """Return the part of input k that columns [x0, x1) of output row y read. Without a window, whole rows are read."""
+    """Return the part of input k that columns [x0, x1) of row y need. Without a window, whole rows are read."""
     w, seen = op.window, op.reads[k]
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent

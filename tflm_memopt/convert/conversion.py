@@ -222,7 +222,7 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within the limits, if any. Also return the tried plan of least RAM."""
+        """Return the plan of least compute within the limits, if any. Also return the tried plan with the least RAM."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.

@@ -100,7 +100,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best packed kernels. Operators with input outside the arena stay generic."""
+    """Return the graph with the best packed kernels. Operators that read input outside the arena get none."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 

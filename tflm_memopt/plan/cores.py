@@ -46,7 +46,7 @@ BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The bytes [first, end) of each of `pixels` pixels, which start `pitch` bytes apart."""
+    """The bytes [first, end) of each pixel, for `pixels` pixels at distances of `pitch` bytes."""
 
     start: int
     pixels: int

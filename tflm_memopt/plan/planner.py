@@ -46,7 +46,7 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they can save 16 bytes or, if less, this fraction of the head."""
 KEPT_DRAFTS, KEPT_TRACES = 256, 4
-"""Sizes of the caches of plan steps whose kernels compute several pixels at once, and of their simulations."""
+"""Sizes of two caches: for plan steps with several pixels at once, and for simulations of plan steps."""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
@@ -171,7 +171,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan that uses slow memory least in `limit` bytes of fast memory without recompute, if any."""
+        """Return the plan without recompute that uses slow memory least, in `limit` bytes of fast memory, if any."""
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
         each = [

@@ -210,7 +210,7 @@ class Trace:
 
     members: tuple[Member, ...]
     entry: Ints
-    """One number per entry, which encodes an operator (or OUTSIDE) and the input that it requests (or EXECUTE)."""
+    """Each number encodes an operator (or OUTSIDE) and the input that the operator requests (or EXECUTE)."""
     iteration: Ints
     """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -257,7 +257,7 @@ class Trace:
         """Return the offset of core 1's scratch while this operator runs, or 0 with one core.
 
         The scratch of a depthwise operator is after the largest scratch of the group, so that no core waits. Operators
-        of ON_CORE_0 never run on core 1.
+        with a packing in ON_CORE_0 never run on core 1.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0

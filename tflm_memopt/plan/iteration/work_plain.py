@@ -43,7 +43,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is all channels' work."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is the total work."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(

@@ -33,7 +33,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Each set has the numbers of models that run on the same core. An empty sequence puts all models on one core."""
+    """Each set has the numbers of the models on one core. If the sequence is empty, all models share a core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()

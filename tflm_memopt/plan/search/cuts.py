@@ -122,7 +122,7 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising divisions of one region into groups, in which groups with a layout have exact bytes."""
+    """All promising divisions of one region into groups. Groups with a layout have exact bytes."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class State(NamedTuple):
     """Only the stripes [first, stop) contain rows. Stripe 0 is the first one in which the group's output has rows."""
     stop: int
     stripe_rows: int
-    """Rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
+    """Number of rows per stripe: of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
     """Bytes that remain live after the next operator that adds up its input, or -1 if no such operator follows."""
     late: bool
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A search step: one operator with its loop nest, or several that process channel groups together."""
+    """A search step: one operator with its loop nest, or several operators that share channel groups."""
 
     position: int
     state: State
