@@ -36,7 +36,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accepts changes of the pixels `first` to `end` - 1 of output row y. */
+/* Accepts writes to the pixels `first` to `end` - 1 of output row y. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_iteration *at, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -57,7 +57,7 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accepts the copies of the group's weights in the workspace if they are complete. */
+/* Accepts writes of weights to the workspace if the copies of the group's weights are complete. */
 static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
   for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
@@ -68,15 +68,15 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts what tmo_step() writes when input rows are missing, so that it runs no iteration. Without input rows, tmo_step() still starts the first
- * group and copies the rows that have arrived. */
+/* Accepts what tmo_step() writes if it runs no iteration because input rows are missing. Without input rows, tmo_step() still starts the first group
+ * and copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. `filled` accepts all bytes of the buffers, too. */
+/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. With `filled`, all bytes of the buffers are accepted. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -96,7 +96,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* how many of the last inputs are updated in place */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator updates this many of its last inputs */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

@@ -18,11 +18,11 @@ typedef struct {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* offset in `bytes` of each input, of each output, of the state and of slow memory; n_inputs + n_outputs + 2 entries */
+  const uint32_t *io_offsets; /* offsets of inputs, outputs, state and slow memory, counted from `bytes`; n_inputs + n_outputs + 2 entries */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* offset in `bytes` of the workspace, a multiple of 16 */
   uint32_t workspace_bytes;
-  const void *source; /* tmo_source of an external input, all rows of a streamed input (io_bytes[0] bytes for each push), or NULL */
+  const void *source; /* the tmo_source of an external input, or all rows of a streamed input, or NULL; each push has io_bytes[0] bytes */
 } tmo_arena;
 
 /* After a violation, `byte` is the arena offset of the first byte that was written but may not be written. A negative `byte` means that the wrong

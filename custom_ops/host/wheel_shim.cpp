@@ -102,8 +102,8 @@ static struct {
   tmo_link link;
 } device;
 
-/* Connects this process to other devices. `fds` has the socket to each device. `number` is the device that this process acts as. `patience` is a
- * time in milliseconds. All models of the process use the same connections. */
+/* Connects this process to other devices. `fds` has the socket to each device. `number` is the number of this process among the devices. `patience`
+ * is a time in milliseconds. All models of the process use the same connections. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);

@@ -59,7 +59,7 @@ static tmo_status take_head(tmo_link *link, uint8_t from) {
   }
 }
 
-/* Discards the bytes that remain of an unwanted row. */
+/* Discards the remaining bytes of a row that the program does not expect. */
 static tmo_status pass_over(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   uint8_t nowhere[16];

@@ -16,7 +16,7 @@ extern "C" {
 typedef struct {
   /* read() reads bytes and returns their number. The result is 0 if no bytes have arrived, and negative if the port is broken. */
   int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
-  /* write() writes bytes and returns how many it accepted. The result is 0 if its buffer is full, and negative if the port is broken. */
+  /* write() writes bytes and returns how many it accepted. The result is 0 if the port's buffer is full, and negative if the port is broken. */
   int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
   uint8_t ahead; /* byte that tmo_link_wait() has read before the run asked for it */

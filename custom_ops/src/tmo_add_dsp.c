@@ -6,7 +6,7 @@
 
 #if TMO_CORE_DSP
 
-enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* packings.py of the converter repeats the limit MOST_RIGHT */
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* the converter's packings.py has a copy of MOST_RIGHT */
 
 static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
 

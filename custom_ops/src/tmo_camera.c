@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* An axis is divided into `size` elements, and also into n elements. Returns which of the former is nearest to the centre of the latter's element i. */
+/* Divides a length into n and into `size` equal parts, and returns which of the `size` parts has the centre of part i of n. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

@@ -6,7 +6,7 @@
 #include "tmo/loops.h"
 #include "tmo/nest.h"
 
-#define MAX_READS 16 /* largest number of array elements that are read per byte of program, because operators may share arrays */
+#define MAX_READS 16 /* the validator reads at most this many array elements for each byte of the program; operators may share arrays */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
@@ -55,7 +55,7 @@ static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* Checks that a program with a streamed input has only this input, and that all its records of the input are equal. */
+/* Checks that a streamed input is the program's only input, and that all tensor records of this input are equal. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {
@@ -124,7 +124,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
   const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
-  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* so both have equally many channel groups */
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* groups of equal size are equally many */
 }
 
 /* Checks that the converted pixels of an external input fit into the workspace. tmo_check_kind() must have accepted the operator. */
@@ -243,7 +243,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), h->iterations, 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    /* a program that runs on several devices has no state, because its tmo_messenger has the state's place in io[] */
+    /* a program for several devices has no state, because io[] has the tmo_messenger at the place of the state */
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }

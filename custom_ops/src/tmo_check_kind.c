@@ -21,8 +21,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Positions of the fields of a window for its rows, counted from `kernel_h` of a tmo_op. The field for the columns follows each field for the
- * rows. */
+/* Positions of a window's fields for rows, counted from the field `kernel_h` of a tmo_op. The field for the columns follows each field for the rows.
+ */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");
@@ -30,8 +30,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
   return (const uint16_t *)(const void *)((const uint8_t *)op + offsetof(tmo_op, kernel_h)) + axis;
 }
 
-/* Returns whether each window along an axis begins before the end of the input, and has at least one input element. There are `there` elements of
- * earlier inferences before the input, which are read instead of padding. All arguments are uint16_t, so no sum of them wraps. */
+/* Returns whether each window along an axis begins before the end of the input, and has at least one input element. Before the input, there are
+ * `there` elements of earlier inferences, and windows read these elements instead of padding. All arguments are uint16_t, so no sum of them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -261,7 +261,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns how many bytes row n has among the rows that an iteration reads, or 0 if there is no such row. */
+/* Returns the number of bytes of the n-th row that an iteration reads, or 0 if the iteration reads fewer rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -385,7 +385,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Returns whether an operand is one row in the state, with at least `bytes` bytes. `behind` is the number of operands after it. */
+/* Returns whether an operand is one row in the state, with at least `bytes` bytes. `behind` operands come after this operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];

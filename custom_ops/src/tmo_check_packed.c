@@ -4,8 +4,8 @@
 
 #include "tmo/packed.h"
 
-/* Returns whether the operator is packed for Helium. Its multipliers then precede its shifts, and a right shift by e bits is stored as -e. An operator
- * packed for the DSP extension has three scales for each channel: m2, c and e. */
+/* Returns whether the operator is packed for Helium. An operator packed for Helium stores multipliers before shifts, and a right shift by e bits as
+ * -e. An operator packed for the DSP extension has three scales for each channel: m2, c and e. */
 static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }

@@ -3,7 +3,7 @@
 #include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
-#if !TMO_CORE_DSP /* for the DSP extension, see tmo_conv16_dsp.c and tmo_matmul_dsp.c */
+#if !TMO_CORE_DSP /* tmo_conv16_dsp.c and tmo_matmul_dsp.c have these functions for the DSP extension */
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_kernel_s16(k)); }
 
@@ -26,7 +26,7 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 /* Computes n bytes of a MAXIMUM or MINIMUM operator. The steps are 1, or 0 for an operand that repeats the same four bytes. */
 TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
 #if TMO_CORE_DSP
-  const int32_t inverted = smaller ? -1 : 0; /* the greater one of two inverted bytes is the inverted smaller byte */
+  const int32_t inverted = smaller ? -1 : 0; /* the greater of two inverted bytes is the inverse of the smaller byte */
   for (; n >= 4; n -= 4, x += 4 * x_step, other += 4 * other_step, out += 4) {
     const int32_t word = tmo_greater_bytes(tmo_word(x) ^ inverted, tmo_word(other) ^ inverted) ^ inverted;
     memcpy(out, &word, sizeof word);

@@ -11,7 +11,7 @@
 
 enum {
   PIXELS = 2,
-  VALUES = TMO_WIDE_VALUES, /* number of values of each of two pixels that are multiplied at once; twice as many for a single pixel */
+  VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; a single pixel has twice as many */
   QUADS = 6,                /* number of groups of four sums that are computed at once */
   WIDE_QUADS = 2,           /* number of groups of four sums that are computed at once if sums have 64 bits */
   NARROW = 511              /* the sum of this many products fits 32 bits */
@@ -287,8 +287,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Returns whether two adjacent pixels can be computed at once. The outputs may overlap the inputs only if all inputs are read before the first output
- * is written. `apart` is the distance in bytes between the two pixels. */
+/* Returns whether two adjacent pixels can be computed at once. If an output is written before all inputs are read, outputs and inputs must not
+ * overlap. `apart` is the distance in bytes between the two pixels. */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

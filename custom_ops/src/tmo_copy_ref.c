@@ -59,7 +59,7 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
   }
 }
 
-/* Returns row y, shifted by m->shift rows, modulo the period of the move. */
+/* Returns the sum of `row` and m->shift, modulo the period of the move. */
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* This kernel copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
@@ -90,7 +90,7 @@ typedef struct {
   uint32_t bytes; /* number of bytes that a row has */
 } output_rows;
 
-/* The bytes that a move copies to the output rows from `first` to `first` + `rows` - 1, where number 0 is the first row that is computed. */
+/* The bytes that a move copies to `rows` consecutive output rows. `first` computed output rows come before these rows. */
 typedef struct {
   const int8_t *from;
   int32_t step; /* distance in bytes between the sources of two adjacent output rows */
@@ -262,7 +262,7 @@ static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Copies the rows up to `end` - 1 of an operator with one move, such as SLICE, if the sources of the rows are in the input and equally far apart.
+/* Copies the rows up to `end` - 1 of an operator with one move, such as SLICE. The sources of the rows must be in the input and equally far apart.
  * Returns false for other operators, without copying anything. */
 static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);

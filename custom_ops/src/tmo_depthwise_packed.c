@@ -33,8 +33,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns how many multiplications each channel of a window needs. One multiplication takes turn_of() taps. The last multiplication may have more
- * taps than the window. */
+/* Returns how many groups of turn_of() taps cover the window. The last group may have more taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Lists the taps of the window that begins in input column `start`, for the input rows that exist. */

@@ -130,7 +130,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole vectors in place */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* these weights are used for all pixels before others are read */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* the weights of these n channels are used for all pixels before other weights are read */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;

@@ -48,7 +48,7 @@ static void step_through_operands(execution *f) {
 }
 
 /* Sets the arguments that only kernels of unpacked operators read, and restricts the arguments to the iteration's channel group. k->sums then points
- * to the int32 sums of the iteration's outputs. If the operator adds up the products of channel groups, each row of a stripe has sums of its own. */
+ * to the int32 sums of the iteration's outputs. If the operator sums channel groups, each row of a stripe has its own sums. */
 static void set_up_plain(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;

@@ -167,8 +167,8 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Gathers the values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must gather
- * them. */
+/* Gathers the values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must gather the
+ * values. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -238,7 +238,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Gathers the values of two to four pixels, tap by tap. Returns false if another function must gather them. */
+/* Gathers the values of two to four pixels, tap by tap. Returns false if another function must gather the values. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -294,7 +294,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 }
 
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. Returns false if another function must
- * compute them. */
+ * compute the pixels. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
   pixel_list grid;
@@ -309,7 +309,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute them. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute the pixels. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
@@ -336,7 +336,7 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute them. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute the pixels. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;

@@ -43,7 +43,7 @@ int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_hal
 /* Returns the product of a and b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has two sums: of products with the input, and of products with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate adds up products with the input and products with the previous output separately */
 
 /* For one output channel, adds the products of inputs and weights to the two sums of each gate. For each gate, `w` has the weights of the input, and
  * then the weights of the previous output. */

@@ -178,7 +178,7 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* Computes one output pixel. The argument i is the index in the output of the pixel's first channel. TFLM computes the same in
+/* Computes one output pixel. The pixel's first channel is element i of the output. TFLM computes the same in
  * kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of kernels/internal/reference/reduce.h. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP

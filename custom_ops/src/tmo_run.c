@@ -218,8 +218,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns how many of the next iterations, at most `most`, run the operator of the loop code at run->at. The next code must be the same, or the code at
- * run->at must be the only code of a loop. */
+/* Returns how many consecutive iterations, at most `most`, run the operator of the loop code at run->at. The next loop code must be equal, or the
+ * loop must have only the code at run->at. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -305,9 +305,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, this code must be the only code of a loop. If `alone`
- * is false, the next code must be the same. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns UINT32_MAX
- * after an error. When the function returns, run->at points to the last code that was run. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop code must be the only one of its loop. If
+ * `alone` is false, the next loop code must be equal. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns
+ * UINT32_MAX after an error. When the function returns, run->at points to the last code that was run. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -418,7 +418,7 @@ tmo_status tmo_step(tmo_run_state *run) {
   return step(run, 1);
 }
 
-#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file up to here */
+#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes only the code before this line */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {

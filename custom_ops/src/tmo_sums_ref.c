@@ -17,8 +17,7 @@ static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
   return sum;
 }
 
-/* Computes the partial sums of one output pixel, like a convolution without scaling. The argument i is the index in `out` of the pixel's first
- * byte. */
+/* Computes the partial sums of one output pixel, like a convolution without scaling. The pixel's first byte is byte i of the output. */
 static void make_sums(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   int32_t sums[TMO_STACK_SUMS];
   tmo_kernel part = *k;

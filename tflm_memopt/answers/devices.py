@@ -79,7 +79,7 @@ class DevicesReport:
     overlap: tuple[int, ...]
     """Operators that are split by rows so that devices exchange no rows, but compute some rows twice (FTP)."""
     channels: tuple[int, ...]
-    """Operators whose output channels are split (FDT, fan-out). A device has only the weights of its channels."""
+    """Operators whose output channels are split (FDT, fan-out). Each device stores only the weights of its channels."""
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]

@@ -27,7 +27,7 @@ class PointReport:
     rematerialisations: int
     """Number of tensors that are computed a second time for later readers, instead of being kept."""
     proven: bool
-    """Whether it is proved that the plan's groups of operators cannot have a lower head."""
+    """Whether it is proved that no layout of the plan's groups has a lower head."""
     plan: Plan
     board: BoardFit | None = None
     """How the model fits on the user's board, or None if the user named no board."""
@@ -72,14 +72,14 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Plans of the frontier, then plans with tensors in slow memory, or () if no operator runs row by row."""
+    """Plans of the frontier, then plans with slow memory. Without operators that run row by row, there are no plans."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original model with CMSIS-NN, or None if unknown or if operators stay builtin."""
     original_milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the original model's time on the board, or None if unknown."""
     board: str | None = None
-    """Id of the board for which each plan has the free bytes, or None if the user named no board."""
+    """Id of the user's board, for which each plan states the free bytes, or None if the user named no board."""
 
     @property
     def slow(self) -> bool:

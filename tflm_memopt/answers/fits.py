@@ -22,7 +22,7 @@ class BoardReport:
     time: Time | None = None
     """Estimated time of an inference on the board, or None if its core has no cost table."""
     target: str = GENERIC
-    """Target for whose kernels the rewritten model's weights are packed."""
+    """The rewritten model's weights are packed for the kernels of this target."""
 
     @property
     def slow_needed(self) -> int:
@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """How far the scarcer one of RAM and flash is from the model's need, as a ratio of at least 1."""
+        """For the scarcer of RAM and flash: the larger of need and board's size, divided by the smaller."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

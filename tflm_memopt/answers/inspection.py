@@ -60,7 +60,7 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that are kept or computed twice, because they are read again after a sum or mean over them."""
+    """Number of tensors that a sum or mean reads completely before another operator reads them again."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the arena that TFLM's own planner makes for the model."""
     firmware: Firmware = field(repr=False)

@@ -29,7 +29,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report, its plan (None for an unchanged model), and the data for figures."""
+    """A rewritten model with its report, its plan (None for an unchanged model), and the data for diagrams."""
 
     model: bytes
     plan: Plan | None
@@ -54,9 +54,9 @@ class Optimized:
 
         `emit` is "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. `labels` are
-        the names for the values of a project's first output. `inputs` has an array for each input of the model, as for
-        verify(), or with real numbers. The first inference of the arrays becomes the stored example of a project or C
-        module. Without arrays, the stored example is random.
+        the names for the values of a project's first output. `inputs` has an array for each input of the model, in the
+        form that verify() takes or with real numbers. The first inference of the arrays becomes the stored example of a
+        project or C module. Without arrays, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

@@ -52,9 +52,9 @@ class StageReport:
     channel_groups: int
     """Number of groups of channels, which are computed one after the other."""
     again: bool
-    """Whether rows that two neighbouring stripes need are computed twice."""
+    """Whether a row that two neighbouring stripes need is computed twice."""
     cached: bool
-    """Whether rows that two neighbouring stripes need are kept for the second stripe."""
+    """Whether a row that two neighbouring stripes need is kept for the second stripe."""
     sums: bool
     """Whether the operator keeps int32 sums, and adds one input row or one channel group to them at a time."""
     packed: bool
@@ -156,7 +156,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input of `rows` rows. Each inference adds `new` rows, and `inferences` inferences fill it."""
+    """A sliding input of `rows` rows. Each inference adds `new` rows; `inferences` inferences fill the input."""
 
     rows: int
     new: int
@@ -216,7 +216,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag of `optimize` with which the user gets a plan that is at least this fast."""
+    """With this flag, `optimize` finds a plan that is at least as fast."""
     arena: int
     """Bytes of the whole arena."""
 
@@ -236,7 +236,7 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """Target for whose kernels the model's weights are packed."""
+    """The model's weights are packed for the kernels of this target."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None
@@ -253,7 +253,7 @@ class Report:
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """Whether it is proved that the groups of the plan cannot have a lower head."""
+    """Whether it is proved that no layout of the plan's groups has a lower head."""
     groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
@@ -267,7 +267,7 @@ class Report:
     cut_short: tuple[str, ...] = ()
     """Parts of the search that stopped at the effort limit. With more effort, a better plan may be found."""
     balance: Balance | None = None
-    """RAM that the conversion (even if rejected) saves and flash that it adds, or None if none is possible."""
+    """RAM that a conversion saves and flash that it adds, even if it is rejected, or None if it is impossible."""
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None

@@ -15,7 +15,7 @@ MOST_MODELS = 32
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an invalid description of an application. `where` is the invalid key of app.toml."""
+    """Return the error for an invalid description of an application. The key `where` of app.toml is invalid."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 
@@ -27,13 +27,13 @@ class AppModel:
     options: Options = field(default_factory=dict)
     """Options of optimize() for the model. An option that is missing has the value that the application sets."""
     retain: bool | Collection[int | str] = False
-    """Numbers or names of outputs that stay valid until the model runs again. True stands for all outputs."""
+    """Numbers or names of outputs that stay valid until the model runs again. The value True selects all outputs."""
     fps: float | None = None
     """Number of inferences per second. All models of a core together may use at most the core's whole time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute, from which the times of other plans follow."""
+    """Measured milliseconds of an inference without recomputed rows, to which estimates for other plans are scaled."""
     pipeline: Sequence[int | str] = ()
     """Operators, by number or name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 

@@ -145,7 +145,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Return the indices of plans that keep the model's time limit. Raises DoesNotFit if no plan keeps it."""
+    """Return the indices of plans that keep the model's time limit. Raises DoesNotFit if all plans exceed the limit."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]

@@ -13,7 +13,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two bit masks per model: models that block its start while they run, and while they are paused."""
+    """Return two masks per model: models that must not be running, and models that must not be paused, at its start."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

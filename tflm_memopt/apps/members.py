@@ -95,7 +95,7 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes that several models save if they share one allocator of TFLM, and so one tail."""
+    """Return the bytes that several models save if they share one allocator of TFLM, and therefore one tail."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

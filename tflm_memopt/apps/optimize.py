@@ -39,7 +39,7 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Number of layouts to try. After each layout that does not fit, one model gets less fast memory."""
+"""Number of layouts to try. After each layout that does not fit, one model's limit of fast memory is lowered."""
 HASTE = 2.0
 """Effort of the layout search (plan/effort.py) for each row in the report's table of times and heads."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
@@ -116,7 +116,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Reduce the fast memory of the largest model until all models fit, or return None."""
+    """Lower the limit of fast memory for the largest model until all models fit, or return None."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]
@@ -208,7 +208,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            # Other buffers overlap in the common layout, so two cores need other barriers.
+            # Buffers overlap differently in the common layout of all models, so two cores need other barriers.
             chosen = members[i].conversion.of(replace(plan, shardings=()))
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
@@ -265,8 +265,8 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return a layout for a time between pauses. `limits` has the most live bytes at a pause, for each pausing
-        model.
+        """Return a layout for a time between pauses. `limits` has the maximum number of live bytes at the pauses of
+        each model.
         """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
@@ -293,7 +293,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs: the milliseconds between two pauses, and how many bytes of the head such pauses need."""
+        """Return pairs of the milliseconds between two pauses and the bytes of the head that this time needs."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:

@@ -33,8 +33,8 @@ class Timer:
     """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of `work` in milliseconds, or None if it is unknown. `moved` are the bytes read from
-        and written to slow memory.
+        """Return the longest time of `work` in milliseconds, or None if it is unknown. `moved` has the number of bytes
+        read from slow memory and the number of bytes written to slow memory.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)

@@ -13,7 +13,7 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""Options of optimize() that are not for a model of an application. The key `ram` limits all models together."""
+"""A model of an application cannot have these options of optimize(). The key `ram` limits all models together."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")

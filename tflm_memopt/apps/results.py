@@ -31,7 +31,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """For each pause: number of iterations that are completed before it."""
+    """Numbers of completed iterations at which the model pauses."""
     milliseconds: float
     """Estimated upper bound on the milliseconds between two pauses."""
 
@@ -61,10 +61,10 @@ class AppReport:
     alone: int
     """Bytes of all arenas if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of a simple head for comparison, in which concurrent models share no bytes, and kept bytes come last."""
+    """Bytes of the head in a simple layout for comparison: concurrent models share no bytes, kept bytes come last."""
     lower_bound_head: int
     proven: bool
-    """Whether it is proved that the chosen plans cannot have a lower head."""
+    """Whether it is proved that no layout of the chosen plans has a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -77,7 +77,7 @@ class AppReport:
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
     """For each model that needs slow memory: offset of its part in bytes."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """For each model with a rate or pauses in app.toml: where its estimated times come from."""
+    """The origin of the estimated times, for each model with a rate or pauses in app.toml."""
     cores: tuple[CoreLoad, ...] = ()
     """The models and the load of each core. The sequence is empty if no model has a rate."""
 
@@ -109,7 +109,7 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A plan of each model. No other combination of plans is better in both RAM and load."""
+    """A combination of plans, one plan for each model. No other combination of plans is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of each model's plan in `AppExploration.models`."""
@@ -138,7 +138,7 @@ class AppExploration:
     """Bytes of all arenas if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """For each model with a rate or pauses in app.toml: where its estimated times come from."""
+    """The origin of the estimated times, for each model with a rate or pauses in app.toml."""
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

@@ -33,7 +33,7 @@ Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
 """Devices count as equally large if they differ by at most this fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""After balancing, the weights of each device are at most the mean weights of a device times this factor."""
+"""After balancing, no device has more than this factor times the mean weights of a device."""
 Planning = Callable[[int, int], None]
 
 
@@ -54,7 +54,7 @@ def choose(network: Network, devices: int, memory: DeviceMemory | None, planning
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return conversions that divide layers and that keep layers whole. Raises UsageError if no split is possible."""
+    """Return conversions with divided layers, and with whole layers. Raises UsageError if no split is possible."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -75,7 +75,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions with one more leading layer divided by rows (step 1), or one less (-1), while costs fall."""
+    """Yield conversions that divide more (step 1) or fewer (-1) of the first layers by rows, while costs fall."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -97,7 +97,7 @@ def shared_layers(
     layers by channels.
 
     `switch` is the position in graph.ops, by default the estimated best one. `front` is ROWS, or OVERLAP to exchange no
-    rows. Layers use partial sums if partial sums save sent bytes and the user allows them.
+    rows. Layers use partial sums if the user allows partial sums and fewer bytes are then sent.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -169,7 +169,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
     """Yield a hint with the smallest sufficient number of devices, if that is at most twice `devices`.
 
-    Bisection finds the number, because each attempt takes a plan for each device.
+    Bisection needs few attempts, each of which plans the model of every device.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -259,7 +259,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, with partial sums as well where these send fewer bytes."""
+    """Convert all promising splits, also with partial sums if these reduce the sent bytes, and yield the results."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)
@@ -272,7 +272,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return those splits that no other split beats in memory, in the busiest device's work and in sent bytes."""
+    """Return each split that no other split beats in all figures: memory, the busiest device's work, and sent bytes."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)

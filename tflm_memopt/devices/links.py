@@ -32,7 +32,7 @@ def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: L
     """Return the time at which each device is done, in milliseconds.
 
     `exchanges` tells what each device does in order. check_devices() must have excluded that devices wait for each
-    other forever. `rest` are the milliseconds that each device computes after its last message.
+    other forever. `rest` has the milliseconds that each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

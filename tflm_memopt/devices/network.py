@@ -55,7 +55,7 @@ from tflm_memopt.tflm.refused import refuse
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 KINDS = ("cpp", "tflite")
-"""Kinds of files that can be written for a device. Projects and C modules are excluded: they lack links."""
+"""Kinds of files that can be written for a device. Projects and C modules have no links to other devices."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -102,8 +102,8 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. Its arguments are the model, a name, and whether the limit of instructions
-    applies. The returned plan is None if the model is not rewritten.
+    """Function that converts a model. The function's arguments are the model, a name, and whether the limit of
+    instructions applies. The returned plan is None if the model is not rewritten.
     """
     link: LinkSpeed | None = None
     """Speed of the link between two devices, or None if times are not estimated."""
@@ -164,8 +164,9 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        `shardings` and `at` have the split and the device of each operator, by Op.index. `portions` has each device's
-        channels, divided by the mean number. Raises UsageError for an impossible split, and any error of optimize().
+        `shardings` has the split of each operator, and `at` has the device of an unsplit operator, by Op.index.
+        `portions` has the channels of each device, divided by their mean. Raises UsageError for impossible splits, and
+        errors of optimize().
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -230,7 +231,7 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest times between exchanged rows, in milliseconds. Raises UsageError if times are unknown."""
+    """Return the longest computing milliseconds between exchanged rows. Raises UsageError if times are unknown."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -250,8 +251,8 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time of an inference on all devices together. `computing` has, for each device, the result of
-    computed().
+    """Return the time of an inference on all devices together. `computing` has the result of computed() for each
+    device.
     """
     exchanges = [
         [
@@ -309,7 +310,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Divide operators before `switch` as `front` says, operators before `end` by channels, and no others."""
+    """Split operators before `switch` by `front`, operators from `switch` to `end` - 1 by channels, and no others."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -346,8 +347,8 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the costs before the first exchanged row, between rows, and after the last row. `cost` is the cost of
-    each operator.
+    """Return the computing costs before the first exchanged row, between two exchanged rows, and after the last one.
+    `cost` is the cost of each operator.
     """
     found = [0.0]
     for group in planned.groups.values():

@@ -114,8 +114,8 @@ def shard(
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
     `shardings` has the split of each operator by Op.index. `identity` is the number of the conversion in all messages.
-    `portions` has the number of channels of each device, divided by the mean number. `at` has the device of each
-    unsplit operator outside the first device, by Op.index.
+    `portions` has the number of channels of each device, divided by the mean number. `at` has, by Op.index, the device
+    of each unsplit operator that does not run on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -187,13 +187,13 @@ class _Sharder(Tiles):
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
     """For each operator that devices compute without exchanging rows, by Op.index: the rows of each device."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """The rows of a tensor that a device has computed, by tensor and device. Two devices may compute the same row."""
+    """For each tensor and device: the rows that the device has computed. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Parts of tensors, by whole tensor, axis, first element, end, and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that hold only the first rows of another tensor, by that tensor and the number of rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors on receiving devices, by the sent tensor and the receiving device."""
+    """For each sent tensor and receiving device: the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 

@@ -1,12 +1,12 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
 Each device runs one stage. The first device may also run the last operators, since it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. A layer with more than a device's mean weights
-belongs to no stage. All devices divide the channels of a layer that belongs to no stage.
+between stages are sent row by row, so that no device holds them whole. If a layer has more weights than the mean
+weights of a device, the layer belongs to no stage. All devices divide the channels of a layer that belongs to no stage.
 
-For a few positions, the network is cut in two and planned for two devices. The arena of a stage is at most the arena of
-all operators up to its end, and at most the arena of all operators from its start on. The search chooses stages by
-these upper bounds, and plans the chosen stages.
+For a few positions, the network is cut in two and planned for two devices. A stage needs at most the arena of all
+operators up to the stage's end, and at most the arena of all operators from the stage's start on. The search chooses
+stages by these upper bounds on the arena, and then plans the chosen stages.
 """
 
 import math
@@ -22,22 +22,22 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned. Many devices need more positions."""
+"""Number of positions at which the network is cut in two and planned. With many devices, there are more positions."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 KEPT = 6
-"""Number of the best partial solutions that the search keeps for each operator at which a next device may begin."""
+"""The search keeps this number of best partial solutions for each operator at which another device may begin."""
 FAIR_PART = 1.5
-"""Weights count as evenly divided if each device has at most the mean weights of a device times this factor."""
+"""Weights count as evenly divided if no device has more than this factor times the mean weights of a device."""
 
 
 class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """By how much the largest arena exceeds one device's arena: 0 means no excess, 1 up to LINK_STATE bytes, 2 more."""
+    """Excess of the largest arena over a single device's arena: 0 none, 1 at most LINK_STATE bytes, 2 more."""
     weights: float
-    """Largest flash of a device, divided by the flash of each device after an even split, but at least FAIR_PART."""
+    """Largest flash of a device, divided by the flash of a device in an even split, but at least FAIR_PART."""
     ram: int
     sent: float
 
@@ -58,7 +58,7 @@ class Cut:
 
 
 class Partial(NamedTuple):
-    """A partial solution: stages for the first few devices."""
+    """The stages of the first few devices, as a partial solution of the search."""
 
     cost: SplitCost
     ends: tuple[int, ...]
@@ -91,11 +91,11 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield converted divisions into stages, while an untried division is estimated to cost less than the best.
+    """Convert divisions into stages and yield the results, as long as an untried division has a lower estimated cost.
 
     After a stage is planned, its exact arena replaces the estimate. At first, every second attempt takes the smallest
-    estimated arena without layers divided by channels. These attempts end when a division needs less RAM than one
-    device alone. `best` is the lowest cost so far.
+    estimated arena among the divisions that divide no layer by channels. After a division needs less RAM than a single
+    device, these attempts end. `best` is the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -139,7 +139,7 @@ class _Arranging:
     alone: int
     """Arena of a single device that runs the whole network."""
     sharded: float
-    """Weights per device in layers that are divided by channels, divided by the mean weights of a device."""
+    """Weights of a device in layers divided by channels, as a multiple of a device's mean weights."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
     """Arena of each planned stage other than the first, by the cuts at which the stage begins and ends."""
 
@@ -180,7 +180,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the Op.index of operators with more than a device's mean weights, if channels can divide them."""
+    """Return the Op.index of operators whose weights exceed a device's mean weights and that channels can divide."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

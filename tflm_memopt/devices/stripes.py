@@ -15,7 +15,7 @@ from tflm_memopt.rewrite.tiling import ELEMENTWISE, along
 
 ROWS_AXIS = 1
 Stripe = tuple[int, int, int]
-"""Number of a device, and the first row and end of the output rows that the device computes."""
+"""A device's number, its first output row, and the row after its last output row."""
 
 
 def activations(graph: Graph, op: Op) -> list[TensorId]:
@@ -53,7 +53,7 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return the stripes of consecutive operators between which devices exchange no rows, by Op.index.
+    """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
 
     Each device computes an equal part of the last outputs, and all earlier rows on which this part depends. stack:
     Op.index of the operators.

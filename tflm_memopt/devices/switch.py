@@ -16,7 +16,7 @@ class SplitLayer:
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Return a device's memory: its largest pair of input and output, plus its weights (Eq. 5.12 and 5.13).
+    """Return the sum of a device's weights and its largest pair of an input and an output (Eq. 5.12 and 5.13).
 
     The devices divide the rows in layers[:switch], and the weights in all later layers.
     """
@@ -26,5 +26,5 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many leading layers should be divided by rows for the least memory per device (Eq. 5.14, 5.15)."""
+    """Return how many of the first layers to divide by rows so that devices need the least memory (Eq. 5.14, 5.15)."""
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

@@ -24,8 +24,8 @@ class Border:
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original model, an external input is missing, and a streamed
-    input has the shape of one push.
+    """Return a model's inputs and outputs. Without the original model, the result lacks an external input, and a
+    streamed input has the shape of one push.
     """
     graph = rewritten.graph
     if original is not None:

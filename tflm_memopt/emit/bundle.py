@@ -150,7 +150,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return the plans that `explore` found, in files that are named by the plans' numbers in the printed table."""
+    """Return a file for each plan that `explore` found, with the plan's number from the printed table in its name."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

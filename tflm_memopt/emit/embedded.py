@@ -52,8 +52,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c. `called` are the function pointers of the tmo_library besides `check` that are
-    set. `own` has the user's kernels by their number.
+    """Return the text of NAME_library.c. `called` names the function pointers of the tmo_library that are set in
+    addition to `check`. `own` has the user's kernels by their number.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)

@@ -28,7 +28,7 @@ def folder() -> Path:
 
 
 def include_flags() -> tuple[str, ...]:
-    """Return compiler flags for the public headers, and for the sources that an emitted NAME_library.c includes."""
+    """Return compiler flags with the include folders of the public headers and of the library's sources."""
     return tuple(f"-I{folder() / part}" for part in INCLUDED)
 
 

@@ -40,7 +40,7 @@ class Platform:
     counter: str = ""
     """Body of a C++ function that reads the core's cycle counter, or "" if the core has no counter."""
     team: str = ""
-    """C++ code of second_core(), which returns a tmo_team for the second core or NULL. It is "" for one core."""
+    """C++ code of second_core(), which returns a tmo_team for the second core or NULL. One core has no code."""
     slow: str = STATIC_MEMORY
     """C++ definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
 

@@ -52,7 +52,7 @@ AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "A
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs. `add` is C++ that adds it to `resolver`, or "" if the user must add it."""
+    """A needed operator. `add` is C++ code that adds the operator to `resolver`, or "" if the user must add it."""
 
     operator: str
     add: str
@@ -113,7 +113,7 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. `ports` are the model's inputs and outputs, if its graph lacks some of them.
+    """Return the text of NAME_ops.h. If the graph lacks some inputs or outputs of the model, `ports` has all of them.
     `library` is the stem of the *_library.c with our operators' code, if not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)

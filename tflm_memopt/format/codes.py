@@ -41,7 +41,7 @@ class Flags(enum.IntFlag):
     SUMS = 4
     """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
     SWAPPED = 8
-    """The operator's formula takes operand 1 first and operand 0 second."""
+    """Operand 1 comes first in the operator's formula, as the minuend of SUB."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
     COPIES = 32

@@ -59,7 +59,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input with one stride per axis. The last stride may be left out if elements are adjacent."""
+        """Declare an input with one stride per axis. The stride of the last axis may be omitted if it is 1."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -72,7 +72,7 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. Each output element must be stored exactly once. `strides`: see ram()."""
+        """Declare an output. Each output element must be stored exactly once. The function ram() explains `strides`."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
@@ -151,7 +151,7 @@ class Builder:
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:
-        """Convert a sum to int8: value * multiplier * 2^(shift - 31) + zero_point, clamped.
+        """Scale a sum by multiplier and by 2^(shift - 31), add zero_point, and clamp the result to int8.
 
         Source in TFLM: MultiplyByQuantizedMultiplier of kernels/internal/common.cc, with two roundings.
         """
@@ -175,7 +175,7 @@ class Builder:
         return self.compute("min", Type.INT8, x, span[1])
 
     def scale_right(self, value: Reg, multiplier: Number, zero: Number, right: Number) -> Reg:
-        """Return value * multiplier / 2^(31 + right) + zero with TFLM's two roundings."""
+        """Scale `value` by multiplier / 2^(31 + right) with TFLM's two roundings, and add `zero`."""
         return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
 
     def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
@@ -188,7 +188,7 @@ class Builder:
         self._say(Store(tensor, _indices(at), value))
 
     def ram_free(self, tensor: Array, *at: Index | int) -> None:
-        """Mark an element of an input, or all elements below the given axes, as no longer needed."""
+        """Free an input's element or, with fewer indices than axes, all elements that have these first indices."""
         first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
         self._say(Free(tensor, first, product(tensor.shape[len(at) :])))
 

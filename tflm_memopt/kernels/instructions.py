@@ -192,7 +192,7 @@ RVV_INSTRUCTIONS = (
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand a copy from 32 to 8 bits into two copies, to 16 and then to 8 bits."""
+    """Replace a copy from 32 to 8 bits by a copy to 16 bits and a copy to 8 bits."""
     (value,) = one.operands
     if not (isinstance(value, Reg) and value.along and value.type is Type.INT32 and one.to.type is Type.INT8):
         return [one]

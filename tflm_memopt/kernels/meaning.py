@@ -87,7 +87,7 @@ def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
 
 
 def scale_right(x: Ints, multiplier: Ints, zero: Ints, right: Ints) -> Ints:
-    """Return x * multiplier / 2^(31 + right) + zero with TFLM's two roundings for right shifts."""
+    """Scale x by multiplier / 2^(31 + right) with TFLM's two roundings for right shifts, and add `zero`."""
     return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
 
 
@@ -175,7 +175,7 @@ def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterV
     """Yield all statements except loops and conditions, in execution order.
 
     `lanes` is the number of lanes of the core. The function `held` returns a register's value, so that conditions can
-    be tested. If `held` is None, such conditions count as true. A yielded dictionary is valid until the next
+    be tested. If `held` is None, conditions on registers count as true. A yielded dictionary is valid until the next
     statement.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)

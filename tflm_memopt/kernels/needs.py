@@ -2,7 +2,7 @@
 
 From the analysis, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
 reads a kernel's description once, without numbers for extents and parameters. The analysis follows values from loads
-through registers to stores. A value that outlives its loop counts as dependent on all iterations of the loop.
+through registers to stores. A value that is used after its loop counts as dependent on all iterations of that loop.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ ACCUMULATING = frozenset({"dot"})
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """The indices of an input along one axis that an output element needs. Each index, multiplied by `per`, is at least
-    `first` and less than `first + extent`.
+    """The indices of an input along one axis that an output element needs. The product of an index and `per` is at
+    least `first` and less than `first + extent`.
     """
 
     axis: int | None
@@ -80,7 +80,7 @@ class AxisSteps(NamedTuple):
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
-        """Return the number of input indices, from first to last, that `count` consecutive output elements need."""
+        """Return the length of the range of input indices that `count` consecutive output elements need."""
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:
@@ -254,7 +254,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return (first, n, factor) so that factor times a load's index along an axis is in [first, first + n).
+    """Return (first, n, factor): the product of factor and a load's index along an axis is in [first, first + n).
 
     A condition 0 <= a - s * i < n on a loop index i limits s * i to the range from a - n + 1 to a.
     """

@@ -63,7 +63,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return each register's last use. A value that is set before a loop and read in it is used until the loop ends."""
+    """Return each register's last use. A loop uses a value from before the loop until the loop ends."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

@@ -59,9 +59,9 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     jam() is legal where vectorise() is legal, and where the inner loops are vectorised. `turns` has the number of
-    iterations, followed by numbers for the remaining iterations. With `apart`, code between the inner loops runs one
-    iteration after the other, to need fewer registers. The option `apart` is legal if the code between the inner loops
-    changes no value that several iterations read.
+    iterations that run side by side, followed by numbers for the remaining iterations. With `apart`, the code between
+    the inner loops runs for one iteration after the other, which takes fewer registers. The option `apart` is legal if
+    the code between the inner loops changes no value that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -168,7 +168,7 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run turns[0] iterations at once while enough iterations remain, then turns[1] iterations, and so on."""
+    """Run turns[0] iterations at once until fewer iterations remain, then turns[1] iterations at once, and so on."""
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)

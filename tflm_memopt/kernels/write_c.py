@@ -99,7 +99,7 @@ def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
     """Return the definition of a C function. `head` is the function's declaration, and `ends` is its last statement.
-    The function `given` returns the C expression of each extent, parameter and tensor.
+    `given` maps the name of an extent, parameter or tensor to its C expression.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))

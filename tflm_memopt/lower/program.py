@@ -99,7 +99,7 @@ class ColumnWindowRecord:
     depth: U32
     """Number of pixels in the rolling buffer."""
     rows: U16
-    """Number of rows of each stripe that the column window holds."""
+    """Number of rows that the column window holds of each stripe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ProgramTensor:
     width: U16
     channels: U32
     """Number of bytes of a pixel, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is -end modulo advance."})]
+    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, phase is -`end` modulo `advance`."})]
     """Number of rows in the rolling buffer. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
     """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then
@@ -158,10 +158,10 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """Move of a COPY, which copies `count` runs of `bytes` adjacent bytes. Run i goes to byte target plus i times
-    target_step of output row y. Run i comes from byte source plus i times source_step plus phase of an input row, where
-    phase is (y + shift) % period, times phase_step. If the operator adds up its input, y is the input row, the output
-    has one row, and the phase is added to the target, not to the source.
+    """One move of a COPY operator copies `count` runs of adjacent bytes, each of `bytes` bytes. In output row y,
+    run i begins at byte target plus i times target_step. In the input row, run i begins at byte source plus i times
+    source_step plus the phase. The phase is phase_step times ((y + shift) % period). If the operator adds up its input,
+    y is the number of the input row, and the phase is added to the target instead of the source.
     """
 
     row: U16
@@ -194,7 +194,7 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
-    "wanted": "Bits 0, 1 and 2 make COMPARE true where operand 0 is less than, equal to, or greater than operand 1.",
+    "wanted": "A set bit makes COMPARE true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2).",
     "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
@@ -204,10 +204,10 @@ PARAMETERS: Mapping[str, str] = {
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
     "resize_form": "RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants.",
-    "select_form": "In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size.",
-    "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
+    "select_form": "SELECT has operand n's TMO_SELECT_ in 4 bits from bit 4n on, and an element's size from bit 12 on.",
+    "transposed": "The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0.",
     "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
-    "float_form": "A float32 kind has a TMO_RANGE_* constant or 0, plus 16 times a TMO_FUNCTION_* constant or 0.",
+    "float_form": "Float32 kinds have a TMO_RANGE_ or 0 in bits 0 to 3, and a TMO_FUNCTION_ or 0 in the higher bits.",
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
@@ -332,8 +332,8 @@ class ProgramRollingBuffer:
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
-    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If a buffer's uint16_t is 0,
-    the next run sets all bytes of the buffer to `fill`. A successful run advances the position of the oldest row.
+    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If the uint16_t is 0, the
+    next run first sets all bytes of the buffer to `fill`. A successful run advances the position of the oldest row.
     """
 
     offset: U32
@@ -431,7 +431,7 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array of bits, or 0 for none. Core 0 runs the iterations whose bits are set."""
+    """Offset in the program of an array with a bit per iteration, or 0. Core 0 runs iterations with a set bit."""
     counters: U32
     """Number of bytes between the counters of core 0 and the counters of core 1."""
 

@@ -22,7 +22,7 @@ STATE = "state"
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """A dense layer and sums along time replace an SVDF. Each of these operators has all operands of the SVDF."""
 OPERANDS = "operands"
-"""Under this key, VIEW's options have the operands with the new shape for a builtin operator."""
+"""A builtin operator also needs operands with the new shape, which VIEW's options have under this key."""
 VIEW_OF = "view_of"
 """Under this key, VIEW's options have the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}

@@ -46,7 +46,7 @@ class Changes:
     input: str = ""
     """Place of the only input: "stream:ROWS", "sliding:ROWS" or "external" as in `--input`, or "" for the arena."""
     kernels: str = ""
-    """A plan with builtin operators is valid for these TFLM kernels, which are a value of `--kernels` or ANY."""
+    """TFLM kernels for which a plan with builtin operators is valid: a value of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)

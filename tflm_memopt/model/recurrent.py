@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Maps the numbers of LOGISTIC and of TANH operators in one time step to the kind of a recurrent layer."""
+"""Maps the number of LOGISTIC and the number of TANH operators in one time step to the kind of a recurrent layer."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {

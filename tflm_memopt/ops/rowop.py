@@ -90,8 +90,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """This record gives the rows that an operator without a window reads from one operand. If the access has a table,
-    iteration y reads `extent` rows from row table[y] on. Without a table, iteration y reads `extent` rows from row (y *
-    mul + add) / div on, rounded down. Rows outside the operand are left out.
+    iteration y reads `extent` rows from row table[y] on. Without a table, the first of the
+    `extent` rows is (y times mul plus add) / div, rounded down. Rows outside the operand are left out.
     """
 
     add: I32 = 0

@@ -11,7 +11,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 
 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
-    """Raise RegisterError if a loop's condition does not bound its iterations, whose code is `repeated`."""
+    """Raise RegisterError if the condition of a loop does not limit how often the code `repeated` runs."""
     if condition is not None:
         if bare(condition).kind == CursorKind.INTEGER_LITERAL and unit.source(bare(condition)) == "0":
             return

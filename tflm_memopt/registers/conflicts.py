@@ -138,7 +138,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event forbids to move a register read out of `loops` to the place of event `first`."""
+        """Return whether an event prevents moving a register read out of `loops` and to the place of event `first`."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -108,7 +108,7 @@ class Field:
 
     @property
     def write_acts(self) -> bool:
-        """True if a write of the field has effects, or does not set a value that can be read back."""
+        """True if a write has effects beyond the field, or if later reads do not return the written value."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property

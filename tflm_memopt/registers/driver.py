@@ -23,7 +23,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A member in an expression, and its array index. `span` is the expression's text to this member."""
+    """A member in an expression, and its array index. `span` covers the expression from its start to this member."""
 
     member: Field | SubGroup
     span: Span

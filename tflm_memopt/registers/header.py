@@ -77,7 +77,7 @@ def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> A
 
 
 def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
-    """Return the fields that a word lists as FIELD of `group`, as GROUP::FIELD, or as GROUP:: for all fields."""
+    """Return the fields that a word lists: FIELD for `group`, GROUP::FIELD, or GROUP:: for all fields of GROUP."""
     found = []
     for name in (argument.replace(" ", "") for w, argument in said if w == word):
         owner, _, field = name.rpartition("::")

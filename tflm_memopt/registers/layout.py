@@ -19,7 +19,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Writes put this value into unused bits or, if it is None, put back the bits that were read."""
+    """A write sets unused bits to this value or, if the value is None, to the bits that were read."""
 
     @property
     def count(self) -> int:
@@ -54,7 +54,7 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: the bits that ignore a written 0, and the bits that ignore a written 1."""
+        """Return two masks: bits for which writing 0 has no effect, and bits for which writing 1 has no effect."""
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
@@ -145,7 +145,7 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
 
 
 def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
-    """Return `field` with the fields that are most often accessed together with `field` and fit into one word."""
+    """Return the fields of one word: `field`, and the fields that are most often accessed together with `field`."""
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

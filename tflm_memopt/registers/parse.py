@@ -131,7 +131,7 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether a macro expands to the code at the cursor, so that its text cannot be replaced."""
+        """Return whether the code at the cursor comes from a macro, so that its text cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 

@@ -88,7 +88,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line where an XML element begins. `names` has the element and those around it, innermost first."""
+        """Return the line where an XML element begins. `names` has its name and its parents' names in order."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
@@ -225,7 +225,7 @@ def _word(name: str) -> str:
 
 
 def declarations(description: Description) -> str:
-    """Return C declarations of all groups, without the places of fields, with which drivers are parsed."""
+    """Return C declarations of all groups for the parser of drivers, which needs no places of fields."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")

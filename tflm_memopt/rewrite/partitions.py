@@ -14,7 +14,7 @@ NEAREST = 3
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline. `starts` has the first operator's index for each model but the first.
+    """Return the models of a pipeline. `starts` has the first operator's index for the second and each later model.
 
     Raises UsageError for models that feed each other in a cycle, a cut that several tensors cross, or a model of
     several subgraphs.

@@ -41,7 +41,7 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
     """Return the reason why each operator that uses variables stays builtin, by operator index. A variable also stays
-    builtin if the subgraph that fills the variable does more than fill states.
+    builtin if the subgraph that fills the variable also fills variables that stay builtin.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

@@ -104,7 +104,7 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def is_grouped(graph: Graph, op: Op) -> bool:
-    """Return whether each output channel of a CONV_2D reads only some input channels, which its group reads."""
+    """Return whether an operator is a CONV_2D with groups: output channels read only their group's input channels."""
     return op.type == "CONV_2D" and len({graph.tensors[t].shape[-1] for t in op.inputs[:2]}) > 1
 
 

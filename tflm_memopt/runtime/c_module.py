@@ -70,7 +70,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no or several modules."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one module."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:

@@ -37,7 +37,7 @@ class Difference:
 
     run: int
     label: str
-    """Name of the run with the difference, such as "random 3"."""
+    """Name of the run in which the outputs differ, such as "random 3"."""
     output: int
     name: str
     index: tuple[int, ...]
@@ -165,7 +165,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Pair runs of the rewritten model with runs of the original. The original model gets inputs in its own formats."""
+    """Pair runs of the rewritten model with runs of the original model. The original gets inputs in its own formats."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

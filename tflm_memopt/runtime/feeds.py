@@ -57,7 +57,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, whole: Array, number: int) -> int:
-    """Push all rows of an input and return the last status. Raises RuntimeError unless each earlier status is ABORT."""
+    """Push all rows of an input and return the last status. Raises RuntimeError if an earlier status is not ABORT."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(whole).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
@@ -69,7 +69,7 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until a sliding input is complete, and return the last status. `anew` means to forget old rows."""
+    """Push rows until a sliding input is complete, and return the last status. With `anew`, old rows are forgotten."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -79,7 +79,7 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError unless each earlier status is `expected`."""
+    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -94,7 +94,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # A read after the inference fails, because this source is empty.
+    wheel.set_source(TmoSource())  # This empty source makes reads after the inference fail.
     return status
 
 

@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""A custom operator that pauses has this many more inputs: the iterations to pause after, and its progress."""
+"""A custom operator that pauses has two more inputs: the iterations after which it pauses, and its progress."""
 OFFLINE_HEADER = 3
 """Number of int32 values that precede the offsets in a model's offline memory plan: version, subgraphs and tensors."""
 

@@ -74,7 +74,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return consecutive inferences for a model with a state. Every EXTREME_EVERY-th inference has extreme inputs."""
+    """Return a sequence of inferences for a model with a state. Every EXTREME_EVERY-th inference has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -227,9 +227,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from a run's number and `border`. Unless `border` is 0, each element is at
-    or next to the border between two quantized values. Each element starts at a random value and advances by a random
-    odd step in each run, so it reaches all 256 values.
+    """Return a function that makes a tensor for a run's number and a number `border`. If `border` is not 0, each
+    element is at or next to the border between two quantized values. Each element starts at a random value and advances
+    by a random odd step in each run, so it reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

@@ -27,7 +27,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the number of the inference whose outputs differ most from each other and from those with exchanged
+    """Return the number of the inference whose outputs differ most, both from each other and from those with exchanged
     inputs. `outputs` are the values of the tensors in all runs.
     """
 

@@ -147,8 +147,8 @@ class Pair:
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Run both models on all cases. Raises ModelError if the original model does not run. `done` has the earlier
-        cases.
+        """Run both models on all cases. Raises ModelError if the original model does not run. `done` is the number of
+        earlier cases.
         """
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
@@ -161,8 +161,8 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run as many more cases as time allows. Return the outcomes, the number of these cases, and how many
-        cases come from every_value(). If no time is left, return `first`. `drawn` is the number of random cases so far.
+        """Run further cases while time is left. Return the outcomes, the number of cases, and how many of them
+        every_value() made. Without cases, the outcomes are `first`. `drawn` is the number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -235,9 +235,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference reads the first of the user's `inputs`. Without `inputs`, the inference reads random inputs, so that
-    the outputs change when two inputs are exchanged, if possible. Raises ModelError if the two models
-    differ. The function verify() may raise further errors.
+    The inference reads the first of the user's arrays `inputs`. Without `inputs`, the inference reads random inputs, so
+    that the outputs change when two inputs are exchanged, if possible. Raises ModelError if the two models differ. The
+    function verify() may raise further errors.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

@@ -79,7 +79,7 @@ def allocate(model: bytes) -> Any:
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
     """Run MODEL on all inputs of the file INPUTS, and write the outputs into the file OUTPUTS. `where` is the place of
     the model's input. `resets` are the numbers of runs before which the interpreter is reset. `cores` is the number of
-    threads, which get random delays after run 0.
+    threads. After run 0, the threads are delayed at random.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)

@@ -146,7 +146,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types for which the type parameter T may stand, or ("",) if the row has no T."""
+    """Types that T stands for, or ("",) if the row does not use T."""
 
     @property
     def readable(self) -> str:

@@ -157,7 +157,7 @@ class _Where(enum.Enum):
     """A TEMP event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """A LENT event lends all free bytes to TFLM's planner, which needs at least the event's number of bytes."""
+    """A LENT event gives TFLM's planner all free bytes, and states how many bytes the planner needs."""
 
 
 _Event = tuple[_Where, int, int]
@@ -177,7 +177,7 @@ class _Replay:
     filled: set[Variable] = field(default_factory=set)
     variable_bytes: int = 0
     floor: int = 0
-    """Previous interpreters have reserved this many bytes of the arena's start (head) for good."""
+    """Number of bytes at the arena's start (head) that earlier interpreters have reserved permanently."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -330,9 +330,9 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes.
-    Stop after all events, or after the first event that does not fit. Events that overwrite a temporary tensor which
-    Prepare still reads do not fit, but TFLM accepts them. Therefore, events that fit an arena also fit every larger
-    arena, so a binary search finds the smallest arena.
+    Stop after all events, or after the first event that does not fit. TFLM accepts events that overwrite a temporary
+    tensor which Prepare still reads, but here these events do not fit. Therefore, events that fit an arena also fit
+    every larger arena, so a binary search finds the smallest arena.
     """
     head = temp = 0
     tail = size

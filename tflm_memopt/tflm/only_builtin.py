@@ -45,9 +45,9 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return the positions of tensors that can be stored inside other tensors. The model's inputs are left out, because
-    they exist before all other tensors. If two operators require different places for a tensor, the first operator
-    decides. A tensor that contains other tensors may itself be inside a larger tensor.
+    """Return where tensors can be stored inside other tensors. The model's inputs are left out, because they exist
+    before all other tensors. If two operators require different places for a tensor, the first operator decides. A
+    tensor that contains other tensors may itself be inside a larger tensor.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

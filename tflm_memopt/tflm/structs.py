@@ -1,7 +1,6 @@
 """Sizes of TFLM's own structs, from which the arena is predicted.
 
-The sizes of structs are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b,
-gcc 12.2).
+The sizes of structs come from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
 """
 
 from collections.abc import Mapping
@@ -35,9 +34,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size of the type in the ABI ilp32-full, or None if the type is as large as in the ABI ilp32."""
+    """Size of the type in the ABI ilp32-full, or None if the size is the same in the ABI ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size of the type in the ABI lp64-full, or None if the type is as large as in the ABI lp64."""
+    """Size of the type in the ABI lp64-full, or None if the size is the same in the ABI lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -159,7 +158,7 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
-    # The state of TFLM's own custom operators.
+    # These structs are the state of TFLM's own custom operators.
     "tflm_signal::CircularBuffer": Struct((24, 4), (40, 8), "signal/src/circular_buffer.h"),
     "signal::DelayParams": Struct((20, 4), (32, 8), "signal/micro/kernels/delay.cc"),
     "signal::EnergyParams": Struct((8, 4), (8, 4), "signal/micro/kernels/energy.cc"),

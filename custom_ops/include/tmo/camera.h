@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* number of channels: 1 for grey, or 3 for red, green and blue */
-  const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL if that is brightness - 128 (scale 1/255, zero point -128) */
+  const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL if this is the brightness minus 128 (scale 1/255) */
 } tmo_image;
 
 /* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. One call is enough for all frames of a camera. */

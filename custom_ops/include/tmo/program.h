@@ -100,7 +100,7 @@ enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
-  TMO_FLAG_SWAPPED = 8, /* The operator's formula takes operand 1 first and operand 0 second. */
+  TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, as the minuend of SUB. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
@@ -282,7 +282,7 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
- * (oldest + y) % depth. If a buffer's uint16_t is 0, the next run sets all bytes of the buffer to fill. A successful run advances the position of the
+ * (oldest + y) % depth. If the uint16_t is 0, the next run first sets all bytes of the buffer to fill. A successful run advances the position of the
  * oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
@@ -310,7 +310,7 @@ typedef struct {
   uint16_t height; /* Number of rows of the whole tensor. */
   union {
     uint16_t depth; /* Number of rows in the rolling buffer. For a whole tensor, depth equals height. */
-    uint16_t phase; /* With column windows, the field is -end modulo advance. */
+    uint16_t phase; /* With column windows, phase is -end modulo advance. */
   };
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then the state, then slow memory.
    * TMO_PROGRAM_BASE means the program, and TMO_LINK_BASE means another device. */
@@ -335,12 +335,12 @@ typedef struct {
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
   uint32_t depth; /* Number of pixels in the rolling buffer. */
-  uint16_t rows; /* Number of rows of each stripe that the column window holds. */
+  uint16_t rows; /* Number of rows that the column window holds of each stripe. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
 /* This record gives the rows that an operator without a window reads from one operand. If the access has a table, iteration y reads extent rows from
- * row table[y] on. Without a table, iteration y reads extent rows from row (y * mul + add) / div on, rounded down. Rows outside the operand are left
+ * row table[y] on. Without a table, the first of the extent rows is (y times mul plus add) / div, rounded down. Rows outside the operand are left
  * out. */
 typedef struct {
   int32_t add;
@@ -365,9 +365,9 @@ typedef struct {
   int8_t fill;
 } tmo_copy;
 
-/* Move of a COPY, which copies count runs of bytes adjacent bytes. Run i goes to byte target plus i times target_step of output row y. Run i comes
- * from byte source plus i times source_step plus phase of an input row, where phase is (y + shift) % period, times phase_step. If the operator adds
- * up its input, y is the input row, the output has one row, and the phase is added to the target, not to the source. */
+/* One move of a COPY operator copies count runs of adjacent bytes, each of bytes bytes. In output row y, run i begins at byte target plus i times
+ * target_step. In the input row, run i begins at byte source plus i times source_step plus the phase. The phase is phase_step times ((y + shift) %
+ * period). If the operator adds up its input, y is the number of the input row, and the phase is added to the target instead of the source. */
 typedef struct {
   /* Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0. If the row does not exist, the
    * move copies nothing. */
@@ -413,7 +413,7 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
-    int32_t wanted; /* Bits 0, 1 and 2 make COMPARE true where operand 0 is less than, equal to, or greater than operand 1. */
+    int32_t wanted; /* A set bit makes COMPARE true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2). */
     int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
@@ -423,10 +423,10 @@ typedef struct {
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants. */
-    int32_t select_form; /* In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size. */
-    int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
+    int32_t select_form; /* SELECT has operand n's TMO_SELECT_ in 4 bits from bit 4n on, and an element's size from bit 12 on. */
+    int32_t transposed; /* The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0. */
     int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
-    int32_t float_form; /* A float32 kind has a TMO_RANGE_* constant or 0, plus 16 times a TMO_FUNCTION_* constant or 0. */
+    int32_t float_form; /* Float32 kinds have a TMO_RANGE_ or 0 in bits 0 to 3, and a TMO_FUNCTION_ or 0 in the higher bits. */
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
@@ -495,7 +495,7 @@ typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  uint32_t serial; /* Offset in the program of an array of bits, or 0 for none. Core 0 runs the iterations whose bits are set. */
+  uint32_t serial; /* Offset in the program of an array with a bit per iteration, or 0. Core 0 runs iterations with a set bit. */
   uint32_t counters; /* Number of bytes between the counters of core 0 and the counters of core 1. */
 } tmo_cores;
 

@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Returns total + a * b / 2^32. The quotient is rounded to the nearest integer, and halves are rounded up. */
+/* Divides the product of a and b by 2^32, and returns the sum of `total` and the quotient. Halves are rounded up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));

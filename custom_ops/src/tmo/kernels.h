@@ -71,7 +71,7 @@ typedef struct {
   uint16_t columns;            /* number of the window's columns that are inside the input */
   uint16_t first_row, first_column; /* position in the kernel of the tap that is multiplied with the first pixel */
   uint32_t offset;             /* distance in bytes from each address in `pixels` to the first tap of its row */
-  uint32_t area;               /* number of input pixels under the whole window, even if several calls compute it */
+  uint32_t area;               /* number of input pixels under the whole window, even if this call computes only a part of the window */
 } tmo_window;
 
 /* The row form of a kernel computes `out_width` pixels from whole input rows, and finds the input columns under each window itself. The pixel form of
@@ -150,7 +150,7 @@ static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uin
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
-/* Returns the index of the left operand of an operator such as SUB, whose operands may be swapped. */
+/* Returns the index of the operand that comes first in the operator's formula, such as the minuend of SUB. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* The consecutive taps of a kernel that are inside the input, along one axis. */
@@ -171,10 +171,10 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* Returns the taps that are inside the input columns, for the window of output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the window of output column x. `rows` is the window of the whole output row. */
+/* Returns the window of output column x. `rows` is the window of the whole output row, with all input rows that the output row needs. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Computes one output pixel from its window. The argument i is the index in the output of the pixel's first channel. */
+/* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;
@@ -224,7 +224,7 @@ TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v,
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
-/* tmo_adds_sums() returns whether kernels of this build may continue the sums of earlier calls, and tmo_has_sums() returns whether one call does. */
+/* tmo_adds_sums() returns whether this build's kernels can continue earlier sums. tmo_has_sums() returns whether the call with arguments `k` does. */
 static inline bool tmo_adds_sums(void) {
   return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS) || tmo_has_kind(TMO_OP_SUMS);
 }
@@ -260,7 +260,7 @@ void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* Arguments for a function that computes the channels of a depthwise convolution in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* `weights`: weights of the first tap; `filter`: bytes of one tap's weights; x and bytes are not used */
+  tmo_dsp_job job;           /* `weights` are those of the first tap, `filter` is the number of bytes of a tap's weights; x and bytes are unused */
   const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only of the first tap in each row */
   uint32_t rows, columns;
   uint32_t skipped;          /* number of bytes of weights to skip after each row, because their taps are outside the input */

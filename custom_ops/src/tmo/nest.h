@@ -122,8 +122,8 @@ typedef struct {
   uint32_t pixel;              /* number of bytes that a pixel takes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. `row` is the index of the row in the column window. `period` is the number of earlier rows with the same
- * index. */
+/* The column window that contains a row. `row` is the index of the row in the column window. `period` counts how many earlier rows were stored at the
+ * same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -161,7 +161,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* distance in columns between a row and the row that takes its place in the column window */
+  uint32_t width; /* distance in columns between two rows that use the same place of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -19,7 +19,7 @@ typedef struct {
   tmo_kernel kernel; /* arguments of the kernel; its pointer to sums advances with each pixel */
 } execution;
 
-/* Restricts `v` to the channel group of the iteration, and returns the channels of that group. */
+/* Restricts `v` to the iteration's channel group if `grouped` is true, and returns the channels of `v`. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
@@ -173,7 +173,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   tmo_taps rows;
   if (!has_whole_rows(f->run, in)) return read_rows_elsewhere(f, pixels);
-  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* these calls compare less than rows_under() */
+  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this code makes fewer comparisons than rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);
@@ -258,8 +258,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. `again` is
- * true if `rows` still has the rows of the previous iteration. Operands that always read the same rows are then not listed again. */
+/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. `again` is true if `rows`
+ * still has the rows of the previous iteration. If `again` is true, the function skips operands that always read the same rows. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

@@ -149,7 +149,7 @@ TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *tap
 /* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* may first copy the values of the pixel */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* may first copy the pixel's values */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
@@ -162,7 +162,7 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so that a shift scales the
+/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so a shift can scale the
  * operand. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns by how many bits to shift the operand left. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
@@ -233,7 +233,7 @@ typedef struct tmo_wide_job {
   const int8_t *shifts;
   int8_t *out;
   int32_t low, high;         /* smallest and largest output, each in both halves of a word */
-  const int32_t *x, *end;    /* first word and end of the values; two words have values 0 and 2, then values 1 and 3 */
+  const int32_t *x, *end;    /* first word and end of the values; four values take two words: 0 and 2, then 1 and 3 */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
   int32_t *sums;             /* memory for four sums that are computed together */

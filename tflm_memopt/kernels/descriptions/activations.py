@@ -35,7 +35,7 @@ def _sum(b: Builder, left: Number, right: Number) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """Return e^a in Q0.31, for a <= 0 in Q5.26. A series for x in [-1/4, 0) is multiplied by a factor per bit."""
+    """Return e^a in Q0.31, for a <= 0 in Q5.26. The factors belong to the higher bits of `a`."""
     result = b.broadcast(INT32, MOST)
     with b.inside(b.compute("less", INT32, -1, a), 1):
         low = b.compute("and", INT32, a, QUARTER - 1)
@@ -166,7 +166,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # the difference number - log fits an int32 if number > least
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # if number > least, number - log fits an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

@@ -15,8 +15,8 @@ FRACTION = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The last
-    bits of each sum step * x[p, c] + c are the channel number c, which is below MAX_PLACES.
+    """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The
+    lowest bits of the sum of c and step times x[p, c] are the channel number c, which is below MAX_PLACES.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")

@@ -16,7 +16,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 MAX_IMAGES = 64
 """A batch may have at most this many images, since each image has its own operator in the program."""
 MAX_OPERATORS = 2_048
-"""A graph whose batches are split may have at most this many operators."""
+"""Batches are split only if the graph then has at most this many operators."""
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {

@@ -1,7 +1,7 @@
 """Exchanges rows and columns of networks such as BC-ResNet, which reduce each column and add the results to the map.
 
-A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. With exchanged
-rows and columns, one row at a time is enough. Integer sums do not depend on their order, so the bytes stay equal.
+A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. After the
+exchange, operators can compute one row at a time. Integer sums do not depend on their order, so the bytes stay equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -17,8 +17,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. If no transpositions undo each other, match adjacent operators
-    that can run on transposed tensors, with the transpositions around the operators.
+    """Match two transpositions that undo each other, or adjacent operators that can run without transpositions around
+    them.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:

@@ -1,8 +1,8 @@
 """Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix with more rows than an operator reads at
 once.
 
-In attention over long sequences, right matrices have that many rows. The kernel reads a transposed right matrix column
-by column. The order in which values are summed stays the same.
+Such large right matrices occur in attention over long sequences. The kernel reads a transposed right matrix column by
+column. The order in which values are summed stays the same.
 """
 
 from dataclasses import replace

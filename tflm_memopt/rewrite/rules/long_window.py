@@ -214,7 +214,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the quantization after all channels were copied `times` times. If `each` is true, copies are adjacent."""
+    """Return the quantization of a tensor with `times` copies of each channel, which are adjacent if `each` is true."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

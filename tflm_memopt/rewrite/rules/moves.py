@@ -1,5 +1,5 @@
-"""Combines a chain of TILE, TRANSPOSE, slices, similar operators and changes of shape into one operator. A PAD is only
-combined with changes of shape that follow the PAD.
+"""Combines a chain of TILE, TRANSPOSE, slices, similar operators and changes of shape into one operator. A PAD is
+combined only with changes of shape that come after the PAD.
 """
 
 from dataclasses import replace

@@ -82,7 +82,7 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return a reason with the subject `who` if the library cannot run one of the new operators, or None."""
+    """Return why `who` stays builtin if the library cannot run one of the new operators, and otherwise None."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
