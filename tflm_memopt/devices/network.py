@@ -164,9 +164,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        `shardings` has the split of each operator, and `at` has the device of an unsplit operator, by Op.index.
-        `portions` has the channels of each device, divided by their mean. Raises UsageError for impossible splits, and
-        errors of optimize().
+        By Op.index, `shardings` has each operator's split, and `at` an unsplit operator's device. `portions` has the
+        channels of each device, divided by their mean. Raises UsageError for bad splits, and errors of optimize().
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
