@@ -41,7 +41,7 @@ FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
 """Function (group, enough) that returns a group's bytes after a layout. Results up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function (group, limit) that returns the reversed group, or None if the reversed group needs `limit` bytes."""
+"""Function (group, limit) that returns the reversed group if its bytes are below the limit, or else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class GroupForms:
                 heapq.heappush(waiting, (form.cost, form.nbytes, number, form))
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
-        """Yield changed forms: more pixels at once, wider tiles, or whole rows for one more of the first operators."""
+        """Yield changed forms: more pixels at once, wider tiles, or whole rows for more of the first operators."""
         chain, count = self._chain, len(group.stages)
         pixels = [max(stage.nest.tile, stage.at_once) for stage in group.stages]
         for i, number in enumerate(pixels):
