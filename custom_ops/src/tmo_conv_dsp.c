@@ -319,8 +319,8 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
 }
 
 /* Gathers the input values of four adjacent pixels from column x on, whose windows may extend beyond the input. The number of bytes of an input pixel
- * must be a multiple of 4. The padding is read from a pixel of zero points at the end of the tile. The last values that are written overwrite the
- * padding pixel after its last use. */
+ * must be a multiple of 4. Padding is read from a pixel of zero points, which is at the end of the tile. The last values that are written overwrite
+ * the padding pixel after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;

@@ -1,4 +1,4 @@
-"""Chooses the layer from which on devices divide weights. Before that layer, devices divide the rows of feature maps.
+"""Chooses the first layer whose weights the devices divide. Before that layer, devices divide the rows of feature maps.
 
 The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that layers can be divided evenly.
 """

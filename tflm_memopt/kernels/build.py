@@ -125,7 +125,7 @@ class Builder:
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Return value * multiplier * 2^(shift - 31) with two roundings, for a multiplier of at least 0."""
+        """Scale `value` by multiplier and by 2^(shift - 31) with two roundings. The multiplier is at least 0."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:

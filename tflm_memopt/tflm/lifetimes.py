@@ -38,8 +38,8 @@ class Wanted:
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
     """Each request comes from a tensor, given as (subgraph, tensor), or from a scratch request."""
     scopes: tuple[tuple[int, int], ...]
-    """Subgraph and position of the operator that opens each allocation scope. Scope 0, before all
-    operators, is listed as the first operator's. The scope of a called subgraph is listed as the calling operator's.
+    """Subgraph and position of the operator that opens each allocation scope. Scope 0 comes before all operators and is
+    listed with the first operator. The scope of a called subgraph is listed as the calling operator's.
     """
 
 
