@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
   tmo_messenger messenger;
   const tmo_transport *transport;
-  tmo_peer *peers;    /* array with one entry for each device, whose own entry is unused */
+  tmo_peer *peers;    /* array with one entry for each device; the entry of this device is unused */
   uint8_t device;
   uint8_t n_devices;
   bool joined;        /* whether `inference` is known; device 0 chooses it, and other devices read it from the first message */

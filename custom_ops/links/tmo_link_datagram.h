@@ -37,7 +37,7 @@ typedef struct {
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
   void *radio;
-  tmo_datagram_link *links; /* array with one entry for each device, whose own entry is unused */
+  tmo_datagram_link *links; /* array with one entry for each device; the entry of this device is unused */
   uint8_t n_devices;
   uint8_t session;          /* random number that differs after each restart, so that the receiver recognises older frames */
 } tmo_datagrams;

@@ -24,7 +24,7 @@ typedef struct {
 } tmo_uart;
 
 typedef struct {
-  tmo_uart *links; /* array with one entry for each device, whose own entry is unused */
+  tmo_uart *links; /* array with one entry for each device; the entry of this device is unused */
   uint8_t n_devices;
   uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
 } tmo_uarts;

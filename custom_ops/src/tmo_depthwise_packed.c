@@ -8,7 +8,7 @@
 #if TMO_RUNS_PACKED
 
 enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes together */
-/* A vector has LANES bytes. The constants of its channels take NINE_CONSTANTS bytes: biases, weights of ten taps, and scales. */
+/* A vector has LANES bytes. The constants of a vector's channels take NINE_CONSTANTS bytes: biases, weights of ten taps, and scales. */
 enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) };
 
 /* 1 if this build has a packed depthwise kernel for windows of any size. */

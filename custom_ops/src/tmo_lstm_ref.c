@@ -68,7 +68,7 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
-  const int8_t *const *const rows = window->pixels + window->count - 3; /* a damaged program may have more than three rows */
+  const int8_t *const *const rows = window->pixels + window->count - 3; /* a window of a damaged program may have more than three rows */
   const uint32_t bytes[PARTS] = {k->in_channels, k->out_channels};
   const int32_t *bias = k->bias + TMO_CURVE_WORDS;
   const int8_t *w = k->weights;

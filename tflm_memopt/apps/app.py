@@ -50,7 +50,7 @@ class App:
     models: Mapping[str, AppModel]
     """Models by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Groups of model names. All models of a group may run at the same time."""
+    """Each group has names of models that may all run at the same time."""
     yields: float | None = None
     """Maximum milliseconds between two pauses, or None if no model pauses. If two models may run at the same time, the
     longer one pauses for the shorter one. Without pauses, models that may run at the same time share no bytes.

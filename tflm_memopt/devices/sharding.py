@@ -462,7 +462,7 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return the receiver's copy of a tensor of the sender. Each tensor is sent at most once to each receiver."""
+        """Return the receiver's tensor for a sender's tensor. Each tensor is sent at most once to each receiver."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -74,8 +74,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* These functions add the product of two int16 values to `sum`. The function tmo_add_high_low() multiplies the upper half of `a` by the lower half of
- * `b`, and so on. */
+/* These functions add the product of two int16 values to `sum`. Each name has the half of `a`, and then the half of `b`. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")

@@ -91,7 +91,7 @@ def binary(
     """Describe an operation on two operands, either of which may be broadcast.
 
     Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. The
-    output has the type `to`, by default that of the operands. `finish` returns a function that is applied to each
+    output has the type `to`, by default that of the operands. The function from `finish` is applied to each
     result.
     """
 

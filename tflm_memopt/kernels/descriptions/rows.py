@@ -41,7 +41,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. Two parameters are the distances between the starts of consecutive runs, in x and in y."""
+    """Copy runs of bytes. Two parameters have the distance between the starts of consecutive runs, in x and in y."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
