@@ -226,11 +226,64 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
   return convolve_point(run, op, in, out, true) ? TMO_OK : tmo_iterate_any(run, op);
 }
 
+/* Computes one pixel of a depthwise convolution whose input is in column windows, if possible faster than call_plain_kernel(). */
+TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  tmo_kernel k; /* only the fields that the kernel reads are set */
+  k.op = op;
+  k.in_channels = k.tap_step = in->channels;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.sums = NULL;
+  if (k.in_channels != k.out_channels || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) return call_plain_kernel(run, op, in, out);
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  k.weights = tmo_weights_of(run, op);
+  k.whole_rows = false;
+  const int8_t *taps[TMO_MAX_TAPS];
+  const pixel_window w = window_under(run, op, in);
+  const tmo_window window = listed_window(&w, taps);
+  if (window.count > 0) {
+    tmo_column_window unused;
+    tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, w.rows.start, &unused);
+    place.column += w.columns.start;
+    tmo_list_rows(place, tmo_base_of(run, in), k.in_channels, w.rows.count, w.columns.count, op->dilation_h, op->dilation_w, 0, taps);
+  }
+  tmo_depthwise_fours(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
+  return TMO_OK;
+}
 #endif
 
 /* Returns whether all pixels of a tensor are in the arena, or in a buffer of the caller. */
 static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
+}
+
+/* Adds one pixel of each of two operands. An operand with only one row, column or channel is repeated. */
+TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
+  const int8_t *pixels[2];
+  const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
+  tmo_kernel k; /* only the fields that the kernel reads are set */
+  for (uint32_t i = 0; i < 2; ++i) {
+    const tmo_tensor *const in = &tensors[op->input[i]];
+    pixels[i] = pixel_of(run, in, in->height > 1 ? run->current.row : 0, in->width > 1 ? run->current.tile : 0);
+    k.pixel_step[i] = 0;
+    k.channel_step[i] = in->channels == out->channels ? 1 : 0;
+  }
+  k.op = op;
+  k.out_width = 1;
+  k.out_channels = out->channels;
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  tmo_add_s8(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
+  return TMO_OK;
+}
+
+/* Returns whether add_pixels() can run the operator. */
+static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op *op) {
+  if (op->packing != TMO_PACKING_NONE || op->access != 0 || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  return holds_pixels(run, &tensors[op->input[0]]) && holds_pixels(run, &tensors[op->input[1]]) && holds_pixels(run, &tensors[op->output]);
 }
 
 /* Returns whether call_plain_kernel() can run the operator. */
@@ -283,12 +336,14 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
 #if TMO_CORE_DSP
     if (tmo_is_kind(op, TMO_OP_CONV) && op->kernel_h == 1 && op->kernel_w == 1) return convolve_one(run, op, in, out);
+    if (tmo_is_kind(op, TMO_OP_DEPTHWISE) && tmo_has_column_windows(in)) return convolve_channels_one(run, op, in, out);
 #endif
     return call_plain_kernel(run, op, in, out);
   }
 #if TMO_CORE_DSP
   if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);
 #endif
+  if (adds_pixels(run, op)) return add_pixels(run, op);
 #endif
   return iterate_packed(run, op, in, out);
 }
