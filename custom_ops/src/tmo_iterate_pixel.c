@@ -258,6 +258,7 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
+#if TMO_CORE_DSP
 /* Adds one pixel of each of two operands. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
@@ -285,6 +286,7 @@ static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   return holds_pixels(run, &tensors[op->input[0]]) && holds_pixels(run, &tensors[op->input[1]]) && holds_pixels(run, &tensors[op->output]);
 }
+#endif
 
 /* Returns whether call_plain_kernel() can run the operator. */
 static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
@@ -342,8 +344,8 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   }
 #if TMO_CORE_DSP
   if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);
-#endif
   if (adds_pixels(run, op)) return add_pixels(run, op);
+#endif
 #endif
   return iterate_packed(run, op, in, out);
 }

@@ -138,25 +138,37 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths, and plans between them that compute more pixels at once.
 
-    If two plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too.
+    If two plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If such gaps
+    remain, plans without recompute are made larger, even if faster and smaller plans are known.
     """
 
-    def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return pairs of neighbouring plans, of which the second one is slower but smaller."""
-        return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
+    def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
+        """Return pairs of neighbouring plans of at most `most` MACs. The second plan is slower but smaller."""
+        known = (c for c in found if c.macs <= most)
+        return list(itertools.pairwise(undominated(known, lambda c: (price(c), c.total))))
+
+    def has_cliff() -> bool:
+        return any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours())
+
+    def widen(pairs: Sequence[tuple[Costed, Costed]]) -> None:
+        totals = [c.total for pair in pairs for c in pair]
+        half = (max(totals, default=0) + min(totals, default=0)) // 2
+        for faster, slower in pairs:
+            room, size = faster.total - slower.total, slower.plan.head
+            parts = 1 + math.ceil(room / (STEP * size)) if room > STEP * size else 1
+            rooms = [(room - 1) * part // parts for part in range(1, parts + 1)]
+            to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * size else []
+            _add_roomier(found, each, slower, rooms + to_half, table, price)
 
     each, more = forms(conversion), narrow(conversion)
     found = _of_forms(each, [], table, price, planning)
-    if more and any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours()):
+    if more and has_cliff():
         each, found = (*each, *more), _of_forms(more, found, table, price, planning)
-    totals = [c.total for pair in neighbours() for c in pair]
-    half = (max(totals, default=0) + min(totals, default=0)) // 2
-    for faster, slower in neighbours():
-        room, size = faster.total - slower.total, slower.plan.head
-        parts = 1 + math.ceil(room / (STEP * size)) if room > STEP * size else 1
-        rooms = [(room - 1) * part // parts for part in range(1, parts + 1)]
-        to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * size else []
-        _add_roomier(found, each, slower, rooms + to_half, table, price)
+    once = neighbours(conversion.plans.macs)
+    tried = neighbours()
+    widen(tried)
+    if has_cliff():
+        widen([pair for pair in once if pair not in tried])
     return found
 
 

@@ -17,7 +17,7 @@ from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind, traits
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.ops.packings import packing
+from tflm_memopt.ops.packings import has_one_scale, packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.select import without_rows
 
@@ -61,6 +61,8 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
     if packing(op, Family(target)) is not form.packing:
         return None
     wanted = replace(op, packing=form.packing)
+    if form.packing is Packing.DSP_DENSE:
+        wanted = replace(wanted, param=int(has_one_scale(op)))
     if form.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
     if op.weights is not None and op.is_convolution:  # A dense layer may read its input as one pixel.
@@ -124,7 +126,7 @@ def _parameter(op: RowOp | ProgramOp) -> int:
     """Return the operator's parameter without the bits that depend on the order of operands or on packed weights."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
-    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DENSE, Packing.DSP_DEPTHWISE) else op.param
+    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:
