@@ -4,7 +4,7 @@
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
 For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
-a program that has no other kernel. The sum for a model is an upper bound, because code that two kernels share counts
+a program that has no other kernel. The sum for a model is rarely too low, because code that two kernels share counts
 twice.
 
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
