@@ -271,7 +271,7 @@ static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_mov
   const uint32_t row = y * mul + (uint32_t)access->add + m->row, last = row + (n - 1) * mul;
   if (op->n_inputs != 1 || access->table != 0 || access->div != 1 || (m->period > 1 && (mul > 0 || phase + n > m->period))) return false;
   if (last >= in->height || row > last || in->depth < in->height || out->depth < out->height) return false;
-  const int8_t *from = tmo_base_of(run, in) + tmo_row_offset(in, row) + m->source + phase * (uint32_t)m->phase_step;
+  const int8_t *from = tmo_base_of(run, in) + (tmo_row_offset(in, row) + m->source + phase * (uint32_t)m->phase_step);
   int8_t *to = (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_row_offset(out, y) + m->target);
   const uint32_t bytes = tmo_row_bytes(in) * mul, out_bytes = tmo_row_bytes(out);
   tmo_move rows;
