@@ -76,7 +76,7 @@ static void allow_waiting(guard *g, const void *program, const tmo_arena *a, con
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. With `filled`, all bytes of the buffers are accepted. */
+/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. The flag `filled` accepts all bytes of the buffers. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];

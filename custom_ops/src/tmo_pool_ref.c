@@ -59,7 +59,7 @@ static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* What all channels of an output pixel of an int16 pool have in common. */
+/* The limits and sizes that all channels of an output pixel of an int16 pool share. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
   uint32_t offset, bytes; /* the part of each row that is under the window */
@@ -68,7 +68,7 @@ typedef struct {
   int32_t area;           /* number of pixels under the window */
 } pool_pixels;
 
-/* Computes n channels of an output pixel of an int16 pool, from byte c of the pixel on. n: 1, 2 or 4. */
+/* Computes n channels of an output pixel of an int16 pool, from byte c of the pixel on. The number n is 1, 2 or 4. */
 static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint32_t n, bool greatest, int8_t *out) {
   const uint32_t offset = p->offset + c;
   int32_t pools[2] = {(int32_t)0x80008000u, (int32_t)0x80008000u}, sums[4] = {0, 0, 0, 0};

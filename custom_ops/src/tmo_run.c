@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter in the workspace that says which part of its output operator `number` of the group computes next. In a group without tiles, the counter is a row
- * number. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
+/* Returns the counter in the workspace that says which part of its output operator `number` of the group computes next. The counter is a row number
+ * in a group without tiles. The counter is a tmo_iteration in a group with tiles, and its first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -378,8 +378,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations, in the order of the loops. To save time, the function may return before it has run `most`
- * iterations. */
+/* Runs at least one and at most `most` iterations, in the order of the loops. The function may return before it has run `most`
+ * iterations, because this saves time. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   const tmo_status found = find_iteration(run);
