@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from unit.command import small
 
-from tflm_memopt import App, AppModel
+from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import name_fault, paths_below, read_model, write_files
@@ -52,6 +52,17 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
         before = sorted(tmp_path.rglob("*"))
         assert cli.main(["optimize", str(tmp_path / "in/app.toml"), "-o", str(tmp_path / "in/out")]) == cli.BAD
         assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("names", "refused"), [(("日本", "a"), "日本"), (("a b", "A_b"), "A_b"), (("a", "door"), "door")]
+)
+def test_names_of_models_that_clash_in_c(names: tuple[str, str], refused: str) -> None:
+    """Include guards and macros have only capital letters, so two names that differ in case clash."""
+    result = optimize(App(dict.fromkeys(names, AppModel(small())), name="door"), effort="low")
+    with pytest.raises(UsageError, match=f"the name '{refused}' becomes .* clashes with a name of the") as error:
+        result.files("cpp")
+    assert error.value.where == f"models.{refused}"
 
 
 def test_a_nul_character_in_a_path(tmp_path: Path) -> None:

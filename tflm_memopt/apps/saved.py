@@ -46,13 +46,16 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     samples = {
         name: functools.cache(partial(sample, done.original, done.model)) for name, done in result.models.items()
     }
-    stem, taken = file_stem(result.app.name), {identifier(result.app.name)}
+    stem, taken = file_stem(result.app.name), {identifier(result.app.name).lower(): "the application"}
+    taken |= dict.fromkeys(OWN_NAMES, "the application")
     for name, done in result.models.items():
         own = bundle.files(done, name, own_kinds, bundle.Extras(original=done.original, library=stem))
-        if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
-            what = f"files or identifiers of '{name}' have the names of another model's, or of the application's"
-            raise UsageError(what, code="bad_config", where=f"models.{name}", hint="choose another name")
-        taken.add(c)
+        c = identifier(file_stem(name))
+        if (other := taken.get(c.lower())) or own.keys() & made.keys():
+            what = f"the name '{name}' becomes '{c}' in C, which clashes with a name of {other or 'another file'}"
+            hint = "choose another name with letters from a to z"
+            raise UsageError(what, code="bad_config", where=f"models.{name}", hint=hint)
+        taken[c.lower()] = f"the model '{name}'"
         made |= own
     if "cpp" in wanted:
         made |= {name: text.encode() for name, text in marked(header.files(result)).items()}

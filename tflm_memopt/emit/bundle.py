@@ -136,7 +136,7 @@ def needs_interpreter(kinds: Collection[str]) -> bool:
 
 
 def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
-    """Parse names of EMITTERS, from a list or a text with commas. Raises UsageError for an unknown name.
+    """Parse names of EMITTERS, from a list or a text with commas. Raises UsageError for an unknown or a missing name.
 
     >>> kinds("cpp, c"), kinds(["tflite"])
     (('cpp', 'c'), ('tflite',))
@@ -146,6 +146,8 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
         raise UsageError(f"unknown emitter '{unknown[0]}'", hint=hint)
+    if isinstance(wanted, str) and not names:
+        raise UsageError("the list of kinds of files is empty", hint=f"name one of {', '.join(EMITTERS)}")
     return names
 
 

@@ -74,6 +74,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         ("optimize", "small.tflite", "--cores", "2", "--input", "stream"),
         "stream, or use",
     ),
+    "no kind of files": (("optimize", "small.tflite", "--emit", ""), "name one of tflite, cpp"),
     "module of builtin operators": (("optimize", "small.tflite", "--ops", "builtin", "--emit", "c"), "with --emit c"),
     "instructions of builtin operators": (
         ("explore", "small.tflite", "--ops", "builtin", "--cost", "instructions"),
