@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from models import NAMES
 from numpy.typing import NDArray
 
 from tflm_memopt.model import writer
@@ -24,7 +25,7 @@ class Channel:
     """The constants of one output channel, as arrays that share their memory with the model."""
 
     filter: NDArray[np.int8]
-    bias: NDArray[np.int32] | None
+    bias: NDArray[Any] | None
     scales: Sequence[NDArray[np.float32]]
 
     def set_bias(self, value: int) -> None:
@@ -68,7 +69,8 @@ def plant(data: bytes, seed: int) -> bytes:
         axis = WEIGHTED.get(tree.operatorCodes[op.opcodeIndex].builtinCode)
         if axis is not None:
             operands = [graph.tensors[t] for t in op.inputs[1:] if t >= 0]
-            _spoil(rng, axis, [(t, _values(tree, t, d)) for t, d in zip(operands, (np.int8, np.int32), strict=False)])
+            if NAMES[operands[0].type] == "INT8":
+                _spoil(rng, axis, [(t, _values(tree, t)) for t in operands])
     return writer.write(tree)
 
 
@@ -89,9 +91,9 @@ def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, ND
         values[..., rng.random(values.shape[-1]) < rng.choice([0, 0.3, 0.8])] = 0
 
 
-def _values(tree: Any, tensor: Any, dtype: type[Any]) -> NDArray[Any]:
+def _values(tree: Any, tensor: Any) -> NDArray[Any]:
     buffer = tree.buffers[tensor.buffer]
-    values = np.frombuffer(buffer.data.tobytes(), dtype).copy()
+    values = np.frombuffer(buffer.data.tobytes(), NAMES[tensor.type].lower()).copy()
     buffer.data = values.view(np.uint8)
     tensor.quantization.scale = np.array(tensor.quantization.scale, np.float32)
     return values.reshape(tensor.shape)

@@ -3,6 +3,7 @@
 import ctypes
 import random
 from collections import defaultdict, deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,9 +140,14 @@ COMPUTED_SHAPE = Recipe(
 )
 
 
+INT16 = Recipe(((1, 2, 2, 1),), (Layer("conv", channels=2), Layer("int4", channels=2)), seed=1, inside="INT16")
+
+
 @pytest.mark.slow
 @QUICK
 @example(COMPUTED_SHAPE)
+@example(INT16)
+@example(replace(INT16, inside="INT8"))
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:
     examine_devices(recipe)

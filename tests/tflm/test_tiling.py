@@ -14,7 +14,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import plan
-from tflm_memopt.rewrite.tiling import Tiling, fan_out
+from tflm_memopt.rewrite.tiling import Tiling, channel_unit, fan_out
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import REFERENCE
 
@@ -75,6 +75,22 @@ def test_channel_groups_give_the_same_bytes() -> None:
     data = net.model(net.pool(net.depthwise_conv2d(x, multiplier=2), kernel=(3, 3), stride=(2, 2)))
     for parts in (2, 3, 10):
         assert_same_bytes(data, in_parts(data, Tiling((0, 1, 2), channels=parts)), seed=parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("groups", "unit"), [((1, 4, 12), 3), ((2, 4, 1), 6), ((4, 1, 2), 6), ((1, 6, 4), 6)])
+def test_channel_groups_keep_the_groups_of_convolutions_together(groups: tuple[int, ...], unit: int) -> None:
+    net = Net(seed=6)
+    x = net.conv2d(net.input((1, 9, 7, 4)), 12, kernel=(3, 3), groups=groups[0])
+    x = net.conv2d(x, 24, kernel=(2, 2), groups=groups[1]) if groups[1] > 1 else net.depthwise_conv2d(x, multiplier=2)
+    data = net.model(net.pool(net.conv2d(x, 12, groups=groups[2]) if groups[2] > 1 else x, stride=(2, 2)))
+    graph = read(data).graph
+    ops = fan_out(graph, graph.ops[0])
+    assert ops == graph.ops
+    assert channel_unit(graph, ops) == unit
+    for parts in {2, 12 // unit}:
+        new = in_parts(data, Tiling(tuple(op.index for op in ops), channels=parts))
+        assert_same_bytes(data, new, seed=parts)
 
 
 def words(net: Net, count: int = 40) -> int:

@@ -19,7 +19,7 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.chains import stored
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import plan
-from tflm_memopt.rewrite.tiling import Tiling, chain, fan_out
+from tflm_memopt.rewrite.tiling import Tiling, chain, channel_unit, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.libraries import Library
@@ -136,8 +136,8 @@ def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
 
 
 def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
-    channels = graph.tensors[ops[0].outputs[0]].shape[-1]
-    yield from (Tiling(_keys(ops), channels=parts) for parts in COUNTS if parts <= channels)
+    most = graph.tensors[ops[0].outputs[0]].shape[-1] // channel_unit(graph, ops)
+    yield from (Tiling(_keys(ops), channels=parts) for parts in COUNTS if parts <= most)
 
 
 def _keys(ops: Sequence[Op]) -> tuple[int, ...]:

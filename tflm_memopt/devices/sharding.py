@@ -35,7 +35,16 @@ from tflm_memopt.ops.packings import sum_range
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import ELEMENTWISE, POINTWISE, Tiles, along, can_tile, filter_axis, is_grouped
+from tflm_memopt.rewrite.tiling import (
+    ELEMENTWISE,
+    POINTWISE,
+    Tiles,
+    along,
+    can_tile,
+    filter_axis,
+    groups_of,
+    is_grouped,
+)
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -132,7 +141,7 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
         return False
     weights = graph.tensors[op.inputs[1]]
     whole = weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
-    return whole and not is_grouped(graph, op)
+    return whole and (op.type != "CONV_2D" or groups_of(graph, op) > 0)
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:
@@ -271,8 +280,10 @@ class _Sharder(Tiles):
     def _run_channels(self, op: Op) -> None:
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis = len(self.tensors[output].shape) - 1
-        made = []
-        for device, (first, end) in enumerate(self._bounds(self.tensors[output].shape[axis])):
+        channels, made = self.tensors[output].shape[axis], []
+        unit = channels // groups_of(self.graph, op) if is_grouped(self.graph, op) else 1
+        for device, part in enumerate(self._bounds(channels // unit)):
+            first, end = (n * unit for n in part)
             if first == end:
                 continue
             inputs = [
@@ -361,9 +372,11 @@ class _Sharder(Tiles):
         return self.add("CUSTOM", inputs, x, {"custom_code": ADD_SUMS, "custom_options": said}, of=op)
 
     def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int) -> TensorId:
-        if op.type in OUTPUTS_SPLIT:
+        if op.type in OUTPUTS_SPLIT and not is_grouped(self.graph, op):
             return self._all(t, device)
-        return self._piece(t, len(self.tensors[t].shape) - 1, first, end, device)
+        axis, made = len(self.tensors[t].shape) - 1, self.tensors[op.outputs[0]].shape[-1]
+        channels = self.tensors[t].shape[axis]
+        return self._piece(t, axis, first * channels // made, end * channels // made, device)
 
     def _constant(self, op: Op, t: TensorId, first: int, end: int) -> TensorId:
         if op.type == "RESHAPE":

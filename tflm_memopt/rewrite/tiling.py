@@ -5,11 +5,13 @@ not used, since a sum of rounded partial sums would change int8 results. A PAD b
 convolution. The output bytes stay the same, since PAD writes the zero point.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise, takewhile
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext
 from tflm_memopt.rewrite.parts import Parts, Range, data_of
 from tflm_memopt.rewrite.rules.rule import sole_readers
@@ -74,8 +76,29 @@ def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
     """Return the longest chain of operators that can be tiled by channel groups, starting at `first`."""
+
+    def continues(graph: Graph, op: Op) -> bool:
+        return _can_group(graph, op) and (op.type != "CONV_2D" or groups_of(graph, op) > 1)
+
     starts = first.type in FAN_OUT and _can_group(graph, first)
-    return _chain(graph, first, CHANNELWISE, _can_group) if starts else ()
+    return _chain(graph, first, (*CHANNELWISE, "CONV_2D"), continues) if starts else ()
+
+
+def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
+    """Return a number of output channels of a chain's first operator. Each channel group has a multiple of it.
+
+    No channel group then divides the channels that a grouped CONV_2D of the chain reads or writes together.
+    """
+    unit, ratio = 1, Fraction(1)
+    for op in ops:
+        source, made = _channels(graph, op)
+        if op is ops[0]:
+            unit = made // groups_of(graph, op) if is_grouped(graph, op) else 1
+        else:
+            if is_grouped(graph, op):
+                unit = math.lcm(unit, (ratio * groups_of(graph, op) / source).denominator)
+            ratio *= Fraction(made, source)
+    return unit
 
 
 def _chain(graph: Graph, first: Op, types: Collection[str], fits: Callable[[Graph, Op], bool]) -> tuple[Op, ...]:
@@ -100,12 +123,28 @@ def _can_group(graph: Graph, op: Op) -> bool:
             return rank - 1 not in {int(a) % rank for a in data_of(graph, op.inputs[1]).ravel()}
         case "FULLY_CONNECTED":
             return not op.options.get("weightsFormat")
-    return not is_grouped(graph, op)
+        case "CONV_2D":
+            return groups_of(graph, op) > 0
+    return True
+
+
+def groups_of(graph: Graph, op: Op) -> int:
+    """Return the number of groups of a CONV_2D, or 0 if its channels cannot be divided evenly among its groups.
+
+    A group's output channels read only the group's input channels.
+    """
+    source, made = _channels(graph, op)
+    each = graph.tensors[op.inputs[1]].shape[-1]
+    return source // each if each and source % each == 0 < source and made % (source // each) == 0 else 0
 
 
 def is_grouped(graph: Graph, op: Op) -> bool:
-    """Return whether an operator is a CONV_2D with groups: output channels read only their group's input channels."""
-    return op.type == "CONV_2D" and len({graph.tensors[t].shape[-1] for t in op.inputs[:2]}) > 1
+    return op.type == "CONV_2D" and groups_of(graph, op) != 1
+
+
+def _channels(graph: Graph, op: Op) -> tuple[int, int]:
+    source, made = (graph.tensors[t].shape[-1] for t in (op.inputs[0], op.outputs[0]))
+    return source, made
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
@@ -244,18 +283,27 @@ class _Tiler(Tiles):
         return _ChainInput(self.padded(first.inputs[0], *margins), True, down.before, across.before)
 
     def _channel_groups(self) -> Iterator[TensorId]:
-        channels = self.tensors[self.chain[0].outputs[0]].shape[-1]
-        for first, end in _ranges(channels, self.tiling.channels):
-            x, low, high = ABSENT, first, end
+        unit = channel_unit(self.graph, self.chain)
+        first, channels = self.chain[0], self.tensors[self.chain[0].outputs[0]].shape[-1]
+        for part in _ranges(channels // unit, self.tiling.channels):
+            low, high = (n * unit for n in part)
+            x = self._input_of_group(first, low, high)
             for op in self.chain:
-                multiplier = int(op.options.get("depthMultiplier", 1)) if op is not self.chain[0] else 1
-                low, high = low * multiplier, high * multiplier
                 whole = self.tensors[op.outputs[0]]
+                if op is not first:
+                    low, high = (n * whole.shape[-1] // self.tensors[op.inputs[0]].shape[-1] for n in (low, high))
                 y = self.like(whole, (*whole.shape[:-1], high - low))
                 axes = {**FAN_OUT, **CHANNELWISE}[op.type]
                 each, own = enumerate(op.inputs), slice(low, high)
                 inputs = [self.channels_of(t, own, axes[k]) if k in axes else t for k, t in each]
-                if op is not self.chain[0]:
+                if op.type != "GATHER":
                     inputs[0] = x
                 x = self.add(op.type, inputs, y, op.options, of=op)
             yield x
+
+    def _input_of_group(self, op: Op, low: int, high: int) -> TensorId:
+        source, made = _channels(self.graph, op)
+        x = op.inputs[0]
+        if not is_grouped(self.graph, op):
+            return x
+        return self.slice_of(x, len(self.tensors[x].shape) - 1, low * source // made, high * source // made)

@@ -12,7 +12,6 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.message import RECEIVE, SEND, message_of
 from tflm_memopt.ops.partial import SUMS, weights_of
-from tflm_memopt.rewrite.tiling import fan_out
 
 SHAPES = EXAMPLE
 
@@ -66,15 +65,22 @@ def test_parts_of_int4_weights_are_int8() -> None:
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
 
 
-def test_channels_of_a_grouped_convolution_stay_together() -> None:
+def test_channels_are_split_between_the_groups_of_a_convolution() -> None:
+    """Half of the output channels with half of the groups would read other input channels."""
     net = Net()
-    graph = read(net.model(net.conv2d(net.input((1, 8, 8, 4)), 6, groups=2))).graph
+    graph = read(net.model(net.conv2d(net.input((1, 8, 8, 6)), 12, groups=3))).graph
     assert possible_shardings(graph, graph.ops[0]) == (
         DeviceSharding.WHOLE,
         DeviceSharding.ROWS,
         DeviceSharding.OVERLAP,
+        DeviceSharding.CHANNELS,
     )
-    assert fan_out(graph, graph.ops[0]) == ()
+    graphs = shard(graph, {0: DeviceSharding.CHANNELS}, 2, 0).graphs
+    convolutions = [(g, op) for g in graphs for op in g.ops if op.type == "CONV_2D"]
+    assert [[g.tensors[t].shape for t in (*op.inputs[:2], *op.outputs)] for g, op in convolutions] == [
+        [(1, 8, 8, 2), (4, 1, 1, 2), (1, 8, 8, 4)],
+        [(1, 8, 8, 4), (8, 1, 1, 2), (1, 8, 8, 8)],
+    ]
 
 
 def test_a_stack_without_exchange_receives_its_input_alone() -> None:
