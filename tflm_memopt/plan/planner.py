@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
+from itertools import product
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
@@ -15,15 +16,14 @@ from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, SearchPart, Spent, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
-from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges, most_alive
+from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges
 from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
 from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
-from tflm_memopt.plan.loops import Loops
-from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedState, Plan, Role, Step, calls
+from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
@@ -97,6 +97,7 @@ class Planner:
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
         self._graph, self._options = graph, options
+        self._builtins = {n: node for n, node in enumerate(graph.nodes) if isinstance(node, BuiltinNode)}
         by_tflm = None if options.ops == PER_GROUP else known
         self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
         self._lives, self._whole = (lives := lives_of(graph)), living_through(graph, lives)
@@ -104,8 +105,8 @@ class Planner:
         self._draft: Callable[[int, Candidate], Draft] = warm._draft if warm else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
-        self._known_forms: dict[tuple[int, Candidate, bool], GroupForms] = warm._known_forms if warm else {}
-        self._rough_draft = lru_cache(KEPT_DRAFTS)(partial(self._new_roomier_draft, placed=False))
+        self._loops = cache(lambda step: looped(trace_of(step, graph.ops)))
+        self._known_forms: dict[tuple[int, Candidate], GroupForms] = warm._known_forms if warm else {}
         self._traced = lru_cache(KEPT_TRACES)(self._new_traced)
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
@@ -123,8 +124,7 @@ class Planner:
         self._cuts: Mapping[int, Cuts] = {
             n: self._cuts_of(n, rows, warm._cuts[n] if warm else None) for n, rows in self._rows.items()
         }
-        kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, BuiltinNode))
-        least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
+        least = max((sum(sizes[t] for t in self._alive(n)) for n in self._builtins), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
             pass
         for cuts, _ in self._binding(least):
@@ -203,29 +203,25 @@ class Planner:
         budget: Budget,
     ) -> Plan:
         fast = [without(draft, slow) for draft in drafts]
-        found, backward = self._laid_out(fast, {}, budget), dict[int, Draft]()
+        found = self._laid_out(fast, {}, budget)
         if self._options.reverse and found.head > limit:
-            backward = self._reversibles(groups)
-            turns = {i: without(draft, slow) for i, draft in backward.items()}
-            found = _lower(found, self._laid_out(fast, turns, budget))
-        settled = [
-            backward[i] if isinstance(step, Group) and step.is_reversed else drafts[i]
-            for i, step in enumerate(found.steps)
-        ]
-        steps = tuple(self._with_loops(step) for step in found.steps)
-        return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
+            backward = {i: without(draft, slow) for i, draft in self._reversibles(groups).items()}
+            found = _lower(found, self._laid_out(fast, backward, budget))
+        settled = self._settled(found, drafts, groups)
+        return replace(self._with_loops(found), slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
-        for number, node in enumerate(self._graph.nodes):
-            if isinstance(node, BuiltinNode):
+        for number in range(len(self._graph.nodes)):
+            if number in self._builtins:
                 drafts.append(self._builtin_draft(number))
                 continue
             for group in of_chain[number]:
                 groups[len(drafts)] = number, group
-                drafts.append(self._draft(number, self._geometry(number, group)))
+                form = in_two_rows(self._chains[number], group.geometry) if self._options.two_rows else group.geometry
+                drafts.append(self._draft(number, form))
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
@@ -243,16 +239,12 @@ class Planner:
     def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
-    def _geometry(self, name: int, group: Candidate) -> Candidate:
-        return in_two_rows(self._chains[name], group.geometry) if self._options.two_rows else group.geometry
-
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
         found = self._laid_out(drafts, {}, budget)
         top = found.head - min(TFLM_ALIGN, int(found.head * REVERSED_GAIN))
         if self._options.reverse and self._may_be_lower(top, drafts, groups):
             found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
-        found = self._in_batches(found, drafts, groups, found.head, budget)
-        return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+        return self._with_loops(self._in_batches(found, drafts, groups, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
         """Return the plan with its groups changed to take as little time as `head` bytes allow.
@@ -264,71 +256,63 @@ class Planner:
             return None
         budget, (drafts, groups) = Budget(PLANNING * self.allowance, self.spent), self._drafts(cuts)
         settled, found = self._settled(plan, drafts, groups), plan
-        for number, (name, group) in groups.items():
-            step = plan.steps[number]
-            if isinstance(step, Group) and step.stripes:
-                place = partial(self._with_form, found, settled, number, name, head, budget)
-                better = self._forms(name, group, step, price).within(head, place, budget)
-                settled[number], found = better or (settled[number], found)
-        return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+        for number, name, group in _tiled(plan, groups):
+            place = partial(self._with_form, found, settled, number, name, head, budget)
+            better = self._forms(name, group, price).within(head, place, budget)
+            settled[number], found = better or (settled[number], found)
+        return self._with_loops(found)
 
     def _with_form(
         self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
-        draft = self._roomier_draft(name, form, _is_reversed(drafts[number].step))
+        draft = self._roomier_draft(name, form, True)
         found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
         return (draft, found) if found.head <= head else None
 
-    def _forms(self, name: int, group: Candidate, step: Group, price: Pricing) -> GroupForms:
-        start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
-        wide = TARGETS[self._options.target] is Family.DSP
-        key = name, start, step.is_reversed
+    def _forms(self, name: int, group: Candidate, price: Pricing) -> GroupForms:
+        key = name, group
         if key not in self._known_forms:
-            chain = self._pixel_chain(name, step.is_reversed)
-            least = partial(_least_cost, chain, step.is_reversed, price, cache(lambda work: price([work])))
-            priced = partial(self._form, name, step.is_reversed, price)
-            self._known_forms[key] = GroupForms(chain, start, least, priced, wide=wide)
+            chain, wide = self._chain(name, group), TARGETS[self._options.target] is Family.DSP
+            least = partial(_least_cost, chain, price, cache(lambda work: price([work])))
+            self._known_forms[key] = GroupForms(chain, group, least, partial(self._form, name, price), wide=wide)
         return self._known_forms[key]
 
-    def _form(self, name: int, is_reversed: bool, price: Pricing, form: GroupForm, limit: int) -> GroupForm:
-        least = groups.least_bytes(self._pixel_chain(name, is_reversed), form.group)
+    def _form(self, name: int, price: Pricing, form: GroupForm, limit: int) -> GroupForm:
+        least = groups.least_bytes(self._chain(name, form.group), form.group)
         if least > limit:
             return replace(form, nbytes=least)
-        found = self._traced(name, form.group, is_reversed)
+        found = self._traced(name, form.group)
         draft = found.draft(placed=False)
-        cost = price(tuple(work_of(found.trace, is_reversed=is_reversed)))
+        cost = price(tuple(work_of(found.trace, is_reversed=form.group.is_reversed)))
         return GroupForm(form.group, cost, self._placer.bound(draft), _work(draft))
 
     def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
-        backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
-        return [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
+        turned = [i for i, step in enumerate(plan.steps) if isinstance(step, Group) and step.is_reversed]
+        backward = self._reversibles(groups) if turned else {}
+        return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(
-        self,
-        plan: Plan,
-        drafts: Sequence[Draft],
-        groups: Mapping[int, tuple[int, Candidate]],
-        head: int,
-        budget: Budget,
+        self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget
     ) -> Plan:
-        """Return a plan whose packed kernels compute the most pixels at once that a head of `head` bytes allows."""
-        settled = self._settled(plan, drafts, groups)
-        for number, (name, group) in groups.items():
-            step = plan.steps[number]
-            if not isinstance(step, Group) or not step.stripes:
-                continue
-            chain = self._pixel_chain(name, step.is_reversed)
-            best = replace(group, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
-            for change in _more_at_once(chain, best):
-                if (other := change(best)) == best:
+        """Return a plan without a larger head whose packed kernels compute as many pixels at once as possible.
+
+        Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
+        """
+        settled, head = self._settled(plan, drafts, groups), plan.head
+        for number, name, group in _tiled(plan, groups):
+            chain, best = self._chain(name, group), group
+            each = [i for i in range(len(best.stages)) if joins(chain, best, i)]
+            each.sort(key=lambda i: -chain.ops[best.first + i].macs)
+            for i, at_once in product(each, range(PACKED_PIXELS, 1, -1)):
+                if (other := more_at_once(best, chain, i, at_once)) == best:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
                     return plan
-                rough = self._rough_draft(name, other, step.is_reversed)
+                rough = self._roomier_draft(name, other, False)
                 budget.spend(_work(rough))
                 if self._placer.bound(rough) > head:
                     continue
-                draft = self._roomier_draft(name, other, step.is_reversed)
+                draft = self._roomier_draft(name, other, True)
                 found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget, plan)
                 if found.head <= head:
                     plan, settled[number], best = found, draft, other
@@ -351,30 +335,25 @@ class Planner:
                 placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
             if placed.top <= known.lower_bound:
                 break
-        proven = placed.top <= problem.lower_bound
+        return self._as_plan(drafts, buffers, problem, replace(placed, proven=False))
+
+    def _as_plan(
+        self, drafts: Sequence[Draft], buffers: Sequence[Buffer], problem: layout.LayoutProblem, placed: layout.Layout
+    ) -> Plan:
+        proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
             tuple(d.step for d in drafts), tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven,
             self._options.target, self._graph.rematerialisations, states=states(self._graph),
         )  # fmt: skip
 
-    @cached_property
-    def _loops(self) -> dict[Group, Loops]:
-        return {}
-
-    def _with_loops(self, step: Step) -> Step:
-        if isinstance(step, Builtin):
-            return step
-        if step not in self._loops:
-            self._loops[step] = looped(trace_of(step, self._graph.ops))
-        return replace(step, loops=self._loops[step])
+    def _with_loops(self, plan: Plan) -> Plan:
+        steps = (replace(step, loops=self._loops(step)) if isinstance(step, Group) else step for step in plan.steps)
+        return replace(plan, steps=tuple(steps))
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        for i, draft in enumerate(drafts):
-            if self._placer.bound(draft) >= top:
-                backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
-                if backward is None or self._placer.bound(backward) >= top:
-                    return False
-        return True
+        high = [i for i, draft in enumerate(drafts) if self._placer.bound(draft) >= top]
+        backward = self._reversibles({i: groups[i] for i in high if i in groups})
+        return all(i in backward and self._placer.bound(backward[i]) < top for i in high)
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
         """Return the plan of these steps with addresses. `reversibles` are the groups in reversed row order, by step
@@ -385,13 +364,7 @@ class Planner:
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
         chosen = {step: draft for n, (step, draft) in enumerate(reversibles.items()) if n in placed.backward}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
-        buffers, problem = self._placer.problem(settled)
-        steps = tuple(d.step for d in settled)
-        proven = placed.proven or placed.top <= problem.lower_bound
-        return Plan(
-            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
-            self._graph.rematerialisations, states=states(self._graph),
-        )  # fmt: skip
+        return self._as_plan(settled, *self._placer.problem(settled), placed)
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
         draft = self._draft(number, group)
@@ -400,8 +373,7 @@ class Planner:
         found = self._reversed_form(number, group, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        chain = self._reversed_chain(number, group.stripes > 0).chain
-        backward = _draft(chain, found, self._whole[number], overlap=self._options.overlap, is_reversed=True)
+        backward = self._new_traced(number, replace(found, is_reversed=True)).draft()
         self._placing.spend(_work(backward))
         return backward if backward.keys() == draft.keys() else None
 
@@ -422,9 +394,7 @@ class Planner:
 
     def _new_builtin_draft(self, number: int) -> Draft:
         """Plan one of TFLM's operators, whose output may reuse bytes of an input that is not read later."""
-        node, sizes = self._graph.nodes[number], self._placer.sizes
-        if not isinstance(node, BuiltinNode):
-            raise TypeError(f"node {number} is not a builtin operator")
+        node, sizes = self._builtins[number], self._placer.sizes
         alive, step = self._alive(number), Builtin(node.op, node.macs)
         there = any(self._lives.before(t, number) for t in node.outputs)
         grows = self._options.overlap and len(node.outputs) == 1 and not there
@@ -438,19 +408,37 @@ class Planner:
         return draft
 
     def _new_draft(self, number: int, group: Candidate) -> Draft:
-        draft = _draft(self._chains[number], group, self._whole[number], overlap=self._options.overlap)
+        draft = self._new_traced(number, group).draft()
         self._placing.spend(_work(draft))
         return draft
 
-    def _pixel_chain(self, number: int, is_reversed: bool) -> Chain:
-        return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
+    def _chain(self, number: int, group: Candidate) -> Chain:
+        return self._reversed_chain(number, group.stripes > 0).chain if group.is_reversed else self._chains[number]
 
-    def _new_traced(self, number: int, group: Candidate, is_reversed: bool) -> _Traced:
-        chain, whole = self._pixel_chain(number, is_reversed), self._whole[number]
-        return _traced(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
+    def _new_traced(self, number: int, group: Candidate) -> _Traced:
+        chain = self._chain(number, group)
+        trace, rolling_buffers = groups.rebuild(chain, group)
+        at_border = groups.border(chain, group.first, group.last)
+        keys = {m.op.output: m.key for m in trace.members}
+        step = Group(
+            region=min(chain.keys),
+            stages=group.stages,
+            sinks=tuple(keys[t] for t in reversed(at_border.born)),
+            iterations=len(trace.moments),
+            macs=groups.executed_macs(trace),
+            stripes=group.stripes,
+            is_reversed=group.is_reversed,
+            in_turn=group.in_turn,
+        )
+        found = live_ranges(trace, rolling_buffers, at_border, chain.sizes)
+        if group.is_reversed:
+            found = in_units(found, unit_bytes((m.op for m in trace.members), pixels=group.stripes > 0))
+        if not self._options.overlap:
+            found = tuple(r.in_full() for r in found)
+        return _Traced(step, trace, found, (*self._whole[number], *at_border.through))
 
-    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool, *, placed: bool = True) -> Draft:
-        return self._traced(number, group, is_reversed).draft(placed=placed)
+    def _new_roomier_draft(self, number: int, group: Candidate, placed: bool) -> Draft:
+        return self._traced(number, group).draft(placed=placed)
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
@@ -520,27 +508,17 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     return tuple(found)
 
 
-Change = Callable[[Candidate], Candidate]
-"""Function that changes a group so that its kernels compute more pixels at once, or returns the group unchanged."""
-
-
-def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes of the group that let one kernel compute several pixels at once.
-
-    Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
-    """
-    each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
-    for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
-        for at_once in range(PACKED_PIXELS, 1, -1):
-            yield partial(more_at_once, chain=chain, number=i, at_once=at_once)
-
-
-def _is_reversed(step: Step) -> bool:
-    return isinstance(step, Group) and step.is_reversed
-
-
 def _lower(forward: Plan, backward: Plan) -> Plan:
     return backward if backward.head < forward.head else forward
+
+
+def _tiled(plan: Plan, groups: Mapping[int, tuple[int, Candidate]]) -> Iterator[tuple[int, int, Candidate]]:
+    """Yield each tiled group of a plan in its chosen form, with the numbers of its plan step and of its region."""
+    for number, (name, group) in groups.items():
+        step = plan.steps[number]
+        if isinstance(step, Group) and step.stripes:
+            form = replace(group, nbytes=0, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
+            yield number, name, replace(form, is_reversed=step.is_reversed)
 
 
 def cost(plan: Plan) -> tuple[int, int]:
@@ -559,15 +537,13 @@ def _work(draft: Draft) -> float:
     return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
 
 
-def _least_cost(
-    chain: Chain, is_reversed: bool, price: Pricing, alone: Callable[[Work], float], group: Candidate
-) -> float:
+def _least_cost(chain: Chain, price: Pricing, alone: Callable[[Work], float], group: Candidate) -> float:
     """Return a lower bound of the cost of a tiled group, which is known before the group's iterations are simulated.
 
     `alone` returns the price of one operator's work.
     """
     source = chain.source.tensor if chain.source else None
-    each = least_work_of(*groups.members_of(chain, group), source, is_reversed=is_reversed)
+    each = least_work_of(*groups.members_of(chain, group), source, is_reversed=group.is_reversed)
     return price([min(forms, key=alone) if len(forms) > 1 else forms[0] for forms in each])
 
 
@@ -580,36 +556,4 @@ class _Traced:
     """Tensors that stay in memory while the group runs, although the group does not use them."""
 
     def draft(self, *, placed: bool = True) -> Draft:
-        if placed:
-            return drafted(self.step, self.ranges, self.whole)
-        return Draft(self.step, self.whole, tuple(r.buffer for r in self.ranges), {}, most_alive(self.ranges))
-
-
-def _draft(
-    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool = False
-) -> Draft:
-    return _traced(chain, candidate, across, overlap=overlap, is_reversed=is_reversed).draft()
-
-
-def _traced(
-    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool
-) -> _Traced:
-    trace, rolling_buffers = groups.rebuild(chain, candidate)
-    at_border = groups.border(chain, candidate.first, candidate.last)
-    keys = {m.op.output: m.key for m in trace.members}
-    step = Group(
-        region=min(chain.keys),
-        stages=candidate.stages,
-        sinks=tuple(keys[t] for t in reversed(at_border.born)),
-        iterations=len(trace.moments),
-        macs=groups.executed_macs(trace),
-        stripes=candidate.stripes,
-        is_reversed=is_reversed,
-        in_turn=candidate.in_turn,
-    )
-    found = live_ranges(trace, rolling_buffers, at_border, chain.sizes)
-    if is_reversed:
-        found = in_units(found, unit_bytes((m.op for m in trace.members), pixels=candidate.stripes > 0))
-    if not overlap:
-        found = tuple(r.in_full() for r in found)
-    return _Traced(step, trace, found, (*across, *at_border.through))
+        return drafted(self.step, self.ranges, self.whole, placed=placed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from types import MappingProxyType
@@ -34,13 +34,10 @@ class Draft:
     def keys(self) -> list[tuple[Role, int]]:
         return [(h.role, h.key) for h in self.buffers]
 
-    def tensors(self) -> Iterator[TensorId]:
-        yield from self.whole
-        yield from (h.key for h in self.buffers if h.role is Role.TENSOR)
 
-
-def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]) -> Draft:
-    distances, buffers = constraints(ranges), tuple(r.buffer for r in ranges)
+def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...], *, placed: bool = True) -> Draft:
+    """Return the draft of a plan step. Without `placed`, the draft has no minimum distances, only a lower bound."""
+    distances, buffers = constraints(ranges) if placed else {}, tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
     return Draft(step, whole, buffers, distances, most_alive(ranges))
@@ -75,6 +72,15 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
     )
 
 
+_Place = tuple[Role, int, int]
+
+
+def _place_of(buffer: Buffer, step: int) -> _Place:
+    """Return what identifies a buffer of a plan step in a plan: its role, its key, and the step or -1 for a tensor."""
+    key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
+    return buffer.role, key, -1 if buffer.role is Role.TENSOR else step
+
+
 @dataclass(frozen=True, slots=True)
 class Placer:
     sizes: Mapping[TensorId, int]
@@ -91,17 +97,15 @@ class Placer:
         """Return the buffers of `drafts` and their layout problem. `reversibles` are the reversed groups by step
         number.
         """
-        buffers: list[Buffer] = []
-        tensors: dict[TensorId, int] = {}
+        found = self._buffers(drafts)
+        buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}
         distances: dict[tuple[int, int], int] = {}
         choices: list[layout.Reversible] = []
         lower_bound = 0
         before: set[int] = set()
-        lives = self._lives(drafts)
         for number, draft in enumerate(drafts):
-            by_tflm = isinstance(draft.step, Builtin)
-            local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
-            whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
+            local = [numbers[_place_of(buffer, number)] for buffer in draft.buffers]
+            whole = [numbers[Role.TENSOR, t, -1] for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
             # Two tensors that were live in the previous step have their constraints already.
             fresh = [t for t in whole if t not in before]
@@ -130,45 +134,21 @@ class Placer:
         """Return whether the buffer holds a whole model input, which exists before anything runs."""
         return buffer.role is Role.TENSOR and buffer.key in self.inputs and buffer.nbytes == self.sizes[buffer.key]
 
-    def _index(
-        self,
-        buffer: Buffer,
-        step: int,
-        lives: Mapping[TensorId, tuple[int, int]],
-        buffers: list[Buffer],
-        tensors: dict[TensorId, int],
-        by_tflm: bool,
-    ) -> int:
-        """`by_tflm` tells whether TFLM allocates the scratch of the plan step."""
-        if buffer.role is Role.TENSOR:
-            return self._tensor(buffer.key, lives, buffers, tensors)
-        key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
-        align = TFLM_ALIGN if by_tflm else self._align(buffer.role)
-        buffers.append(replace(buffer, key=key, first=step, last=step + 1, align=align))
-        return len(buffers) - 1
-
-    def _tensor(
-        self,
-        tensor: TensorId,
-        lives: Mapping[TensorId, tuple[int, int]],
-        buffers: list[Buffer],
-        tensors: dict[TensorId, int],
-    ) -> int:
-        if tensor not in tensors:
-            tensors[tensor] = len(buffers)
-            align = TFLM_ALIGN if self.known is None or tensor in self.known else self._align(Role.TENSOR)
-            first, last = lives[tensor]
-            buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
-        return tensors[tensor]
+    def _buffers(self, drafts: Sequence[Draft]) -> dict[_Place, Buffer]:
+        found: dict[_Place, Buffer] = {}
+        for step, draft in enumerate(drafts):
+            whole = (Buffer(Role.TENSOR, t, self.sizes[t]) for t in draft.whole)
+            for buffer in (*draft.buffers, *whole):
+                place = role, key, _ = _place_of(buffer, step)
+                if role is not Role.TENSOR:
+                    align = TFLM_ALIGN if isinstance(draft.step, Builtin) else self._align(role)
+                    found[place] = replace(buffer, key=key, first=step, last=step + 1, align=align)
+                    continue
+                align = TFLM_ALIGN if self.known is None or key in self.known else self._align(role)
+                first = found[place].first if place in found else 0 if key in self.inputs else step
+                last = len(drafts) if key in self.outputs else step + 1
+                found[place] = Buffer(role, key, self.sizes[key], first, last, align)
+        return found
 
     def _align(self, role: Role) -> int:
         return max(_ALIGN[role], self.vectors if role in (Role.TENSOR, Role.ROLLING_BUFFER) else 1)
-
-    def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
-        first: dict[TensorId, int] = {}
-        last: dict[TensorId, int] = {}
-        for step, draft in enumerate(drafts):
-            for tensor in draft.tensors():
-                first.setdefault(tensor, 0 if tensor in self.inputs else step)
-                last[tensor] = len(drafts) if tensor in self.outputs else step + 1
-        return {tensor: (start, last[tensor]) for tensor, start in first.items()}
