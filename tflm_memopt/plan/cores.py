@@ -38,8 +38,6 @@ MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
 """Number of steps to which core 0's time is rounded when splits are chosen."""
-TOGETHER = 64
-"""Number of operators of a group whose splits are chosen together. Larger groups are processed in parts."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Number of multiply-accumulates that take about as long as writing one output byte."""
 
@@ -268,10 +266,6 @@ def _balanced(
     one operator can get less work in another. Of all choices in which core 0 takes a similar time, only the best is
     kept. If several choices end at the same time, the one with the least work of core 1 wins.
     """
-    if len(candidates) > TOGETHER:
-        chosen, times = _balanced(candidates[:TOGETHER], before)
-        rest, times = _balanced(candidates[TOGETHER:], times)
-        return chosen + rest, times
     grain = sum(max(candidate.times[0] for candidate in each) for each in candidates) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
     for each in candidates:
