@@ -1,17 +1,14 @@
-"""Finds the operator order with the lowest peak by dynamic programming over sets of completed operators.
+"""Finds an operator order with a low peak by beam searches over sets of completed operators.
 
 The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
-a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
-among equal peaks the largest set comes first. The search of Serenity also raises its byte budget only as far as needed.
-Two rules limit the number of sets.
-- If an operator fits into the budget and does not increase the live bytes, it runs at once. The early run of the
-  operator never raises the peak, because an operator never frees fewer bytes when more operators are completed.
-- Beam searches find an order first, and sets that do not lead to a better order are not visited.
+a path through sets of operators, and its peak is the maximum along the path. Each beam search keeps, for every number
+of completed operators, a few sets with the lowest peaks. An operator that fits into the peak and does not increase the
+live bytes runs at once. Its early run never raises the peak, because an operator never frees fewer bytes when more
+operators are completed.
 """
 
-import heapq
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
@@ -22,38 +19,25 @@ STEP_SECONDS = 2e-6
 """Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
 """Widths of the three beam searches: maximum numbers of sets with equally many completed operators."""
-BEAM = 0.25
-"""Fraction of the time limit that the beam searches may use."""
 
 State = tuple[int, int, int]
 """Bit sets of the completed operators and of those that can run next, and the number of live bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    order: tuple[int, ...]
-    peak: int
-    lower_bound: int
-    """A lower bound in bytes for the peaks of all orders."""
-
-
-def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
+def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
     """Return the best order found, at least as good as the given one. `seconds` is the limit of the work
     (plan/effort.py).
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
-        return Schedule(best, least, bound)
+        return best
     space, most = _Space(problem), int(min(seconds, budget.left) / STEP_SECONDS)
     for width in WIDTHS:
-        if least > bound and (order := _beam(space, width, bound, least, int(BEAM * most))):
+        if least > bound and (order := _beam(space, width, bound, least, most)):
             best, least = order, peak(problem, order)
-    if least > bound:
-        order, bound = _by_rising_peak(space, bound, least, most)
-        best = order or best
     budget.spend(STEP_SECONDS * space.steps)
-    return Schedule(best, peak(problem, best), bound)
+    return best
 
 
 class _Space:
@@ -69,8 +53,6 @@ class _Space:
         ready = sum(1 << i for i, tasks in enumerate(before) if not tasks)
         self.start: State = (0, ready, problem.across + sum(nbytes[t] for t in problem.given))
         self.steps = 0
-        self.last: dict[int, int] = {}
-        """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
         """Return the possible next operators, or only one that is certainly best. Each result is an operator, the state
@@ -93,50 +75,27 @@ class _Space:
                 return found[-1:]
         return found
 
-    def order(self, done: int) -> tuple[int, ...]:
-        found = []
-        while done:
-            found.append(self.last[done])
-            done ^= 1 << found[-1]
-        return tuple(reversed(found))
-
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    space.last = {}
+    last: dict[int, int] = {}  # For each set of completed operators, the last operator on the best path to the set.
     level = {space.start: bound}
     while level and space.steps <= most:
         following: dict[State, int] = {}
         for state, worst in level.items():
             if not state[1]:
-                return space.order(state[0])
+                return _order(last, state[0])
             for i, reached, during in space.next(state, worst):
                 top = max(worst, during)
                 if top < following.get(reached, least):
                     following[reached] = top
-                    space.last[reached[0]] = i
+                    last[reached[0]] = i
         level = dict(sorted(following.items(), key=lambda item: (item[1], item[0][2]))[:width])
     return None
 
 
-def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order with the lowest peak, and this peak. If no order is found, return None and a lower bound."""
-    space.last = {}
-    waiting = [(bound, 0, space.start)]
-    seen, visited = {0: bound}, set[int]()
-    while waiting:
-        worst, _, state = heapq.heappop(waiting)
-        done, ready, _ = state
-        if not ready:
-            return space.order(done), worst
-        if space.steps > most:
-            return None, worst
-        if done in visited:
-            continue
-        visited.add(done)
-        for i, reached, during in space.next(state, worst):
-            top = max(worst, during)
-            if top < seen.get(reached[0], least):
-                seen[reached[0]] = top
-                space.last[reached[0]] = i
-                heapq.heappush(waiting, (top, -reached[0].bit_count(), reached))
-    return None, least
+def _order(last: Mapping[int, int], done: int) -> tuple[int, ...]:
+    found = []
+    while done:
+        found.append(last[done])
+        done ^= 1 << found[-1]
+    return tuple(reversed(found))

@@ -18,7 +18,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
-SECONDS = 0.4
+SECONDS = 0.1
 """Maximum estimated seconds to find the order with the fewest live bytes (plan/effort.py)."""
 
 
@@ -36,7 +36,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
         tuple(_bound(graph.model, nodes)),
     )
     found = [graph]
-    for order in (schedule(problem, seconds=SECONDS, budget=budget).order, contiguous(problem)):
+    for order in (schedule(problem, seconds=SECONDS, budget=budget), contiguous(problem)):
         other = replace(graph, nodes=tuple(_nodes(graph, [nodes[i] for i in order])))
         same = _with_states(other) == _with_states(graph) and _folded(other) <= _folded(graph)
         if same and _runs(other) not in map(_runs, found):
