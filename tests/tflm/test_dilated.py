@@ -39,6 +39,11 @@ def test_causal_units(steps: int, block: int) -> None:
     assert not found.refusals
     assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "PAD"} & {op.type for op in found.graph.ops}
     assert_same_bytes(data, rewrite_whole(data))
+    inspected = tflm_memopt.inspect(data)
+    macs = {op.index: op.macs for op in inspected.operators if op.macs}
+    assert len(macs) == 3
+    assert sum(macs.values()) == inspected.macs
+    assert all(inspected.operators[index].operator == "CONV_2D" for index in macs)
     wide = in_float(data, 1)
     result = tflm_memopt.optimize(wide, if_worthwhile=False, effort=0.05)
     assert tflm_memopt.verify(wide, result.model, runs=2).bit_exact

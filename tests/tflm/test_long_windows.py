@@ -4,6 +4,7 @@ import random
 
 import pytest
 from models import Net
+from property.floats import in_float
 
 import tflm_memopt
 from tflm_memopt.plan.plan import Builtin
@@ -48,3 +49,22 @@ def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
 def test_random_windows(dtype: str, kind: str) -> None:
     for seed in range(4):
         examine_long(seed, dtype, kind)
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
+def test_windows_that_cover_a_tall_map(kind: str, dtype: str) -> None:
+    net = Net(8, activations=dtype)
+    x = net.conv2d(net.input((1, 70, 4, 3)), 6, kernel=(3, 3))
+    match kind:
+        case "CONV_2D":
+            y = net.conv2d(x, 5, kernel=(70, 4), padding="VALID")
+        case "DEPTHWISE_CONV_2D":
+            y = net.depthwise_conv2d(x, kernel=(70, 4), padding="VALID")
+        case _:
+            y = net.fully_connected(net.reshape(x, (1, 1680)), 5)
+    data = net.model(y)
+    for model in (data, in_float(data, 8))[: 2 if dtype == "INT8" else 1]:
+        result = tflm_memopt.optimize(model, if_worthwhile=False, effort=0.05)
+        assert not result.report.kept_builtin
+        assert tflm_memopt.verify(model, result.model, runs=3).bit_exact

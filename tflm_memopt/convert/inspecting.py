@@ -1,5 +1,6 @@
 """Implements inspect(), which describes a model and its operators without making a plan."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tflm_memopt.analysis.diagnosis import diagnose
@@ -94,6 +95,14 @@ def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
+    types = {op.index: op.type for op in graph.ops}
+    macs, channels, without = Counter[int](), Counter[int](), Counter[int]()
+    for op in annotated.graph.ops:
+        if op.index in rows:
+            place = next((i for i in op.stands_for if types[i] == op.type), op.number)
+            macs[place] += rows[op.index].macs
+            channels[place] += rows[op.index].writes.c if op.index in dead else 0
+            without[place] += dead.get(op.index, 0)
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)
         refused = support if isinstance(support, Unsupported) else None
@@ -102,9 +111,9 @@ def _operators(
             op.type,
             op.inputs,
             op.outputs,
-            rows[op.index].macs if op.index in rows else 0,
-            rows[op.index].writes.c if op.index in dead else 0,
-            dead.get(op.index, 0),
+            macs[op.index],
+            channels[op.index],
+            without[op.index],
             live_now,
             refused is None,
             refused.code if refused else "",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -329,7 +329,22 @@ def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArra
     if bias is not None:
         stored = {"INT16": "<i8", "FLOAT32": "<f4"}.get(context.output.dtype, "<i4")
         common["bias"] = values(bias).reshape(-1).astype(stored).view("<i4")
-    return _counted(context, kind, g, **common)
+    op = _counted(context, kind, g, **common)
+    return op if g.window.kernel_h <= MAX_KERNEL_H or op.reducible else _in_one_row(op)
+
+
+def _in_one_row(op: RowOp) -> RowOp:
+    """Join all rows of the input to one row if the operator's window covers the whole input."""
+    (rows,), weights = op.reads, op.weights
+    if (
+        weights is None
+        or op.writes.h * op.writes.w > 1
+        or op.window != Window(rows.h, rows.w, *astuple(op.window)[2:4])
+    ):
+        return op
+    k = weights.ndim - 3  # The height of the window is this dimension of the weights.
+    weights = weights.reshape(*weights.shape[:k], 1, rows.h * rows.w, -1)
+    return replace(op, window=Window(1, rows.h * rows.w), reads=(Rows(1, rows.h * rows.w, rows.c),), weights=weights)
 
 
 def _is_int16(context: OperatorContext) -> bool:
