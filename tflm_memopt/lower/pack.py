@@ -115,11 +115,9 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     channels has its biases, its taps and its scales (m2, c and e). Three taps at a time are stored as int16: two taps
     of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier channels.
     """
-    n, taps = len(filters), filters[0].size
-    padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
-    padded[:, :taps] = filters.reshape(n, taps)
+    padded = _padded(filters, TURN).astype(np.int16)
     stream = []
-    for first in (*range(0, n - 3, 4), *([n - 4] if n % 4 else [])):
+    for first in _starts(len(filters), 4):
         four = slice(first, first + 4)
         turns = padded[four].reshape(4, -1, TURN).transpose(1, 0, 2)
         taps = np.concatenate((turns[:, :, :2].reshape(-1, 8), turns[:, [0, 2, 1, 3], 2]), axis=1)
@@ -140,20 +138,15 @@ def add_scales(op: RowOp) -> NDArray[np.int32]:
 
 def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     """Convert weights [out][kernel_h][kernel_w][in] to [four][vector][channel][16 values]."""
-    n, kernel_h, kernel_w, channels = filters.shape
-    values = packed_values(Packing.MVE_CONV, (kernel_h, kernel_w), channels)
-    flat = np.zeros((-(-n // QUAD) * QUAD, values), np.int8)
-    flat[:n, : filters[0].size] = filters.reshape(n, -1)
-    return np.ascontiguousarray(flat.reshape(-1, QUAD, values // VECTOR, VECTOR).transpose(0, 2, 1, 3)).reshape(-1)
+    flat = _padded(filters, VECTOR, QUAD)
+    return np.ascontiguousarray(flat.reshape(-1, QUAD, flat.shape[1] // VECTOR, VECTOR).transpose(0, 2, 1, 3)).reshape(
+        -1
+    )
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
     """Return biases, multipliers and shifts per four channels. Unused channels get multiplier 0 and shift -1."""
-    scales = _mve_scales(op)
-    padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
-    padded[:, 2] = -1
-    padded[: len(scales)] = scales
-    return _int32(padded.reshape(-1, QUAD, 3).transpose(0, 2, 1))
+    return _int32(_mve_scales(op, -op.writes.c % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
@@ -164,12 +157,9 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     channels are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
-    filters, scales = filters[again], scales[again]
-    n, taps = len(filters), filters[0].size
-    padded = np.zeros((n, taps + taps % 2), np.int8)
-    padded[:, :taps] = filters.reshape(n, taps)
+    padded, scales = _padded(filters[again], 2), scales[again]
     stream = []
-    for first in (*range(0, n - VECTOR + 1, VECTOR), *([n - VECTOR] if n % VECTOR else [])):
+    for first in _starts(len(again), VECTOR):
         own = scales[first : first + VECTOR][MVE_ORDER, :]
         stream += [_int32(own[:, 0]), padded[first : first + VECTOR].T, _int32(own[:, 1:].T)]
     return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
@@ -190,22 +180,29 @@ def rvv_scales(op: RowOp) -> NDArray[np.int32]:
 
 def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     """Convert weights [out][kernel_h][kernel_w][in] to [out][values], padded to a multiple of 16 values."""
-    n, kernel_h, kernel_w, channels = filters.shape
-    padded = np.zeros((n, packed_values(Packing.ESP_CONV, (kernel_h, kernel_w), channels)), np.int8)
-    padded[:, : filters[0].size] = filters.reshape(n, -1)
-    return padded.reshape(-1)
+    return _padded(filters, VECTOR).reshape(-1)
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
     """Return biases, multipliers and shifts for all channels and for `more` additional channels that are unused."""
-    scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
-    scales[len(scales) - more :, 2] = -1
-    return _int32(scales.T)
+    return _int32(_mve_scales(op, more).T)
 
 
-def _mve_scales(op: RowOp) -> NDArray[np.int64]:
+def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArray[np.int8]:
+    """Append zeros up to multiples of `values` values of a channel and of `channels` channels."""
+    flat = filters.reshape(len(filters), -1)
+    return np.pad(flat, ((0, -len(flat) % channels), (0, -flat.shape[1] % values)))
+
+
+def _starts(channels: int, each: int) -> list[int]:
+    """Return the first channel of each group of `each` channels. The last group may overlap the one before it."""
+    return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
+
+
+def _mve_scales(op: RowOp, more: int = 0) -> NDArray[np.int64]:
     bias, doubled, _, shifts = _scales(op).T
-    return np.stack((bias, doubled // 2, -shifts), axis=1)
+    unused = np.tile([[0, 0, -1]], (more, 1))
+    return np.concatenate((np.stack((bias, doubled // 2, -shifts), axis=1), unused))
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
