@@ -89,25 +89,21 @@ class _Group:
         self.members = {m.key: m for m in self.trace.members}
         executed = self.trace.executed.tolist(), self.trace.iteration[self.trace.moments].tolist()
         self.iterations = [*zip(*executed, strict=True)]
-        plan = group.plan
-        self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
-        self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
-        """Addresses of tensors in slow memory, which is numbered as if it followed the arena's head."""
+        self.plan = group.plan
+        self.start = {b.key: offset for b, offset in self.plan.placed() if b.role is Role.TENSOR}
+        self.start |= {slow.tensor: self.plan.head + slow.offset for slow in self.plan.slow}
+        """Addresses of whole tensors. Slow memory is numbered as if it followed the arena's head."""
 
-    def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return the bytes that hold a core's scratch or counters. `behind` is the number of bytes between the
-        addresses for core 0 and for core 1.
-        """
-        found = self.own.get((role, self.step))
-        return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
+    def _solid(self, role: Role, key: int, nbytes: int, start: int = 0) -> tuple[Patch, ...]:
+        """Return `nbytes` bytes of a buffer from byte `start`, or nothing if the group has no such buffer."""
+        found = self.plan.find(role, key)
+        return (Patch(found[1] + start, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
     def row(self, tensor: TensorId, rows: Rows, y: int) -> int:
-        if (Role.ROLLING_BUFFER, tensor) in self.own:
-            buffer, offset = self.own[Role.ROLLING_BUFFER, tensor]
-            return offset + y % buffer.depth * rows.row_bytes
+        if rolling := self.plan.find(Role.ROLLING_BUFFER, tensor):
+            return rolling[1] + y % rolling[0].depth * rows.row_bytes
         is_reversed = self.group.is_reversed and rows.h * rows.w > 1
-        start = self.slow[tensor] if tensor in self.slow else self.own[Role.TENSOR, tensor][1]
-        return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
+        return self.start[tensor] + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, sharding: OpSharding, core: int, number: int) -> Touched:
         key, y = self.iterations[number]
@@ -122,20 +118,18 @@ class _Group:
         made = 0 if member.iterative else y
         out = Patch(self.row(op.output, op.writes, made), op.writes.w, op.writes.c, *channels)
         out = replace(out, start=out.start + columns[0] * out.pitch, pixels=columns[1] - columns[0])
-        sums: tuple[Patch, ...] = ()
-        if member.sum_bytes:
-            at = self.own[Role.ACCUMULATOR, op.output][1]
-            sums = (Patch(at, 1, member.sum_bytes, 0, member.sum_bytes),)
-        scratch = self.private(Role.SCRATCH, core, self.trace.core_1_scratch(member), member.scratch_bytes)
+        sums = self._solid(Role.ACCUMULATOR, op.output, member.sum_bytes)
+        start = core * self.trace.core_1_scratch(member)
+        scratch = self._solid(Role.SCRATCH, self.step, member.scratch_bytes, start)
         return Touched((*reads, *sums, *self._copy(member)), (out, *sums, *scratch, *copied, *self._counters(core)))
 
     def _copy(self, member: Member) -> tuple[Patch, ...]:
-        found = self.own.get((Role.WEIGHTS, member.op.output))
-        return (Patch(found[1], 1, found[0].nbytes, 0, found[0].nbytes),) if found else ()
+        found = self.plan.find(Role.WEIGHTS, member.op.output)
+        return self._solid(Role.WEIGHTS, member.op.output, found[0].nbytes) if found else ()
 
     def _counters(self, core: int) -> tuple[Patch, ...]:
-        behind = max(m.op.core_1_counters for m in self.members.values())
-        return self.private(Role.COUNTERS, core, behind, 2 * len(self.members))
+        start = core * max(m.op.core_1_counters for m in self.members.values())
+        return self._solid(Role.COUNTERS, self.step, 2 * len(self.members), start)
 
     def _reads(
         self, member: Member, k: int, y: int, columns: tuple[int, int], channels: tuple[int, int] | None

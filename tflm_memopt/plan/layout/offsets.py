@@ -127,7 +127,8 @@ def _digest(problem: LayoutProblem) -> bytes:
 def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchPart) -> Layout:
     numbers = range(len(problem.reversibles))
     starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
-    found = min((_with(problem, backward, budget, part) for backward in starts), key=lambda x: x.top)
+    tried = (replace(climb(problem.decided(turned), budget, part), backward=turned) for turned in starts)
+    found = min(tried, key=lambda layout: layout.top)
     bounded = not _is_least(found.top, problem.lower_bound) and seconds > 0 and not problem.reversibles
     work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.constraints)
     if bounded and budget.allows(part, work):
@@ -164,10 +165,6 @@ def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Bu
 def _is_least(top: int, bound: int) -> bool:
     """Return whether no layout can have a smaller head than a layout that ends at `top`."""
     return -(-top // ARENA_ALIGN) <= -(-bound // ARENA_ALIGN)
-
-
-def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
-    return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
 def climb(
