@@ -63,10 +63,7 @@ def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
 def _task(graph: RowGraph, node: BuiltinNode | int) -> Task:
     if isinstance(node, BuiltinNode):
         return Task(node.inputs, node.outputs)
-    op = graph.ops[node]
-    again = range(min(2, op.writes.h))
-    resident = (t for k, t in enumerate(op.inputs) if len({op.rows_read(k, y) for y in again}) == 1)
-    return Task(op.inputs, (op.output,), frozenset(resident))
+    return Task(graph.ops[node].inputs, (graph.ops[node].output,))
 
 
 def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node]:

@@ -13,8 +13,6 @@ class Task:
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
-    resident: frozenset[TensorId] = frozenset()
-    """Inputs whose rows are read by several iterations, such as the right matrix of a product."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,7 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
-    Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970). A branch
-    whose result later rows read again comes before all other branches.
+    Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970).
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):
@@ -105,10 +102,9 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     order: dict[int, None] = {}
     waiting = sorted({*range(len(problem.tasks))}.difference(*problem.direct), reverse=True)
     while waiting:
-        resident = {problem.made.get(t) for t in problem.tasks[waiting[-1]].resident}
         missing = [j for j in problem.direct[waiting[-1]] if j not in order]
         if missing:
-            waiting += sorted(missing, key=lambda j: (j in resident, rank[j]))
+            waiting += sorted(missing, key=rank.__getitem__)
         else:
             order[waiting.pop()] = None
     return tuple(order)
