@@ -4,13 +4,14 @@ import random
 
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import concatenation, slice_, split, strided_slice
 from property.floats import in_float
 
 import tflm_memopt
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 
-LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "skip", "concat")
+LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "skip", "concat", "rows")
 
 
 def network(seed: int) -> tuple[bytes, int]:
@@ -75,4 +76,25 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             joined = net.tensor((1, h, w, 2 * c), net.dtype(x), net.affine(x))
             net.op("CONCATENATION", both, [joined], schema.ConcatenationOptionsT(axis=3))
             return net.conv2d(joined, channels), 1
+        case "rows":
+            return _rows(net, x, rng), 1
     return net.conv2d(x, channels), 1
+
+
+def _rows(net: Net, x: int, rng: random.Random) -> int:
+    """Move, repeat or leave out rows."""
+    _, h, w, c = net.shape(x)
+    first, end = sorted(rng.sample(range(h + 1), 2))
+    match rng.randrange(6):
+        case 0:
+            return slice_(net, x, (0, 0, 0, 0), (1, end, w, c))
+        case 1:
+            return slice_(net, x, (0, first, 0, 0), (1, end - first, w, c))
+        case 2:
+            return strided_slice(net, x, (slice(None), slice(first, None, 2), slice(None), slice(None)))
+        case 3:
+            return net.pad(x, [(0, 0), (first % 3, end % 3), (0, 0), (0, 0)])
+        case 4 if h % 2 == 0:
+            upper, lower = split(net, x, 1, 2)
+            return net.add(upper, lower)
+    return concatenation(net, [x, slice_(net, x, (0, first, 0, 0), (1, end - first, w, c))], 1)

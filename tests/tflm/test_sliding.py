@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import QUICKLY
 from models import Net
+from moving import slice_
 from property.floats import in_float
 
 import tflm_memopt
@@ -49,6 +50,16 @@ def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
     done = tflm_memopt.optimize(data, input="sliding:2", effort=QUICKLY)
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
     found = verify(data, done.model, runs=1, steps=Steps(60, 25))
+    assert found.bit_exact, found
+
+
+@pytest.mark.parametrize(("first", "rows"), [(0, 6), (6, 6), (3, 5)])
+def test_a_part_of_the_window(first: int, rows: int) -> None:
+    net = Net(1)
+    x = slice_(net, net.input((1, 12, 3, 2)), (0, first, 0, 0), (1, rows, 3, 2))
+    data = net.model(net.fully_connected(net.conv2d(x, 3, kernel=(3, 2), padding="VALID"), 4))
+    model = tflm_memopt.optimize(data, input="sliding", seconds=0.05, effort=0.05).model
+    found = verify(data, model, runs=2, steps=Steps(30, 14))
     assert found.bit_exact, found
 
 

@@ -213,12 +213,13 @@ class _Sliding(Edges):
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
-        """Return whether row y depends only on row y of an input, in the same way for all y."""
+        """Return whether row y depends only on row y of an input with equally many rows, in the same way for all y."""
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
         steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))
         plain = not op.access or op.access[k].table is None
-        return bool(steady and plain and (first == y).all() and (end == y + 1).all())
+        same = op.reads[k].h == op.writes.h and (first == y).all() and (end == y + 1).all()
+        return bool(steady and plain and same)
 
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
         if tensor in self.joined_rows:
