@@ -44,9 +44,6 @@ class TaggedArena:
         buffer = Buffer(Role.TENSOR, slow.tensor, slow.nbytes, slow.first, slow.last, SLOW_ALIGN)
         self.home[key] = buffer, self.head + slow.offset
 
-    def start(self, tensor: TensorId) -> int:
-        return self.at(Role.TENSOR, tensor)[1]
-
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the address of a tensor's row, which is in the tensor's rolling buffer if there is one."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
@@ -67,10 +64,6 @@ class TaggedArena:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
-    def write(self, tensor: TensorId, row: int, row_bytes: int) -> None:
-        first = self._in_memory(tensor, row, row_bytes) * row_bytes
-        self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
-
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
         """Replay an iteration that writes its output before it reads, but writes only the byte at `last` after its
         reads.
@@ -81,16 +74,6 @@ class TaggedArena:
         read()
         self._marks[last] = written
 
-    def read_part(self, tensor: TensorId, row: int, row_bytes: int, part: range, who: object) -> None:
-        first, at = self._in_memory(tensor, row, row_bytes) * row_bytes, self.span(tensor, row, row_bytes)
-        self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
-
-    def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        apart = self.is_reversed or (Role.ROLLING_BUFFER, tensor) in self.home
-        count = 1 if apart else max(1, end - first)
-        for row in range(first, end, count):
-            self.read_part(tensor, row, row_bytes, range(count * row_bytes), who)
-
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
         self.write_run(tensor, at, 0, buffer.nbytes)
@@ -99,9 +82,9 @@ class TaggedArena:
         """Tag the bytes from address `at` on as bytes [first, first + nbytes) of a tensor or private buffer."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
-    def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
+    def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
         """Raise PlanError if an address does not hold bytes [first, first + nbytes) of a tensor or private buffer."""
-        self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
+        self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, first, who)
 
     def _run(self, at: int, nbytes: int) -> Ints:
         found = self._marks[at : at + nbytes]
@@ -112,9 +95,6 @@ class TaggedArena:
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
         return self._base_of(content) + first - at
 
-    def write_marks(self, at: Ints, marks: Ints) -> None:
-        self._marks[at] = marks
-
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
         if at.size == 1:
             self._run(at.item(), nbytes)[:] = marks.item()
@@ -122,15 +102,15 @@ class TaggedArena:
             self._runs(nbytes)[at] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
-        if at.size == 1:
-            self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
-        else:
-            self._expect(self._runs(nbytes)[at] == marks[..., None], tensor, who)
+        held = self._run(at.item(), nbytes) if at.size == 1 else self._runs(nbytes)[at]
+        self._expect(held == marks[..., None], tensor, marks + at - self._base_of(tensor), who)
 
-    def _expect(self, right: NDArray[np.bool_], content: Content, who: object, of: str = "") -> None:
+    def _expect(self, right: NDArray[np.bool_], content: Content, first: Ints | int, who: object) -> None:
         if not right.all():
             role, key = ("tensor", content) if isinstance(content, int) else content
-            raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
+            run, byte = divmod(int(right.argmin()), right.shape[-1])
+            byte += int(np.ravel(first)[run])
+            raise PlanError(f"{who}, {role} {key}: byte {byte} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
         if foreign is not None:

@@ -5,9 +5,8 @@ and the byte that were last written there. When an iteration reads a byte, the t
 needs. As in the C executor (custom_ops/src/tmo_iterate.c), iterations write before they read, unless a kernel works in
 place. The checker shares neither code nor ideas with the planner.
 
-The module rows.py replays groups that run row by row, and tiles.py groups that run in tiles, both in the order of
-nest.py. A group in tiles can have hundreds of thousands of iterations, so proof.py first tries to prove all of them at
-once. The module reads.py proves that operators read everything that TFLM's kernels need.
+The module replay.py replays the iterations of a group in the order that nest.py determines. The module reads.py proves
+that operators read everything that TFLM's kernels need.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,14 +19,12 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.in_place import can_be_reversed
 from tflm_memopt.check.kernel import KernelReplay
-from tflm_memopt.check.nest import StageNest, run_order, steps_of
+from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.outliving import check_outliving
-from tflm_memopt.check.proof import proved
 from tflm_memopt.check.reads import check_reads
-from tflm_memopt.check.rows import RowReplay
+from tflm_memopt.check.replay import GroupReplay
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.states import StateReplay
-from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
@@ -102,11 +99,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             running = RunningGroup(arena, number, step, graph.ops, source, states.rolling_buffers)
             states.enter(step, graph.ops)
             cores.enter(number, step)
-            if not step.stripes:
-                RowReplay(running, (states.execute, cores.execute, pauses.executed)).run()
-            elif pauses.comes or (source.streamed and foreign is not None) or not proved(running):
-                TiledReplay(running, (pauses.executed,)).run()
-            _exchange(states, number, step, graph)
+            GroupReplay(running, (states.execute, cores.execute, pauses.executed)).run()
             source.end_of_group()
             done += [stage.op for stage in step.stages]
     expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
@@ -123,14 +116,6 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             replay.read(tensor, "the model's output, retained")
     _check_tensors(plan, graph, replay)
     return states.messages
-
-
-def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:
-    steps = steps_of(group, graph.ops)
-    if group.stripes and any(step.op.message for step in steps.values()):
-        for step in run_order(number, group, steps):
-            if step.op.message:
-                states.execute(step)
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:

@@ -19,15 +19,6 @@ from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Group, Stage
 
-MOMENTS = 8
-SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Moments within one iteration, in order of time. A kernel writes scratch and sums first and reads them last.
-
-Normally, a kernel writes output at the moment EARLY and reads input at LATE. A kernel whose output overwrites its input
-reads at EARLY and writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this
-write is LAST.
-"""
-
 
 class CurrentIteration(NamedTuple):
     """One iteration: pixels [x0, x1) of a row, in a stripe, for a channel group."""

@@ -51,7 +51,7 @@ class Place:
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
-    def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
+    def at(self, stripe: int, y: Ints, x: Ints) -> Ints:
         """Return the addresses of pixels, or -1 for pixels without an address. `stripe` is the stripe that computes the
         pixels.
         """
@@ -103,10 +103,20 @@ class Places(NamedTuple):
     output: Mapping[int, Place]
 
 
-def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
+def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest], *, tiled: bool) -> Places:
     maker = {step.op.output: step for step in steps.values()}
     every = {
-        key: [Place(arena, t, rows, maker.get(t), source.is_source(t), step.is_reversed) for t, rows in step.op.seen()]
+        key: [
+            Place(
+                arena,
+                t,
+                rows if tiled else Rows(rows.h, 1, rows.row_bytes),
+                maker.get(t),
+                source.is_source(t),
+                step.is_reversed,
+            )
+            for t, rows in step.op.seen()
+        ]
         for key, step in steps.items()
     }
     return Places(

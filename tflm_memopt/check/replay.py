@@ -1,14 +1,23 @@
-"""Replays a group for the checker, iteration by iteration, as the C function tmo_run() executes it."""
+"""Replays the reads and writes of a group's iterations in order, as the C function tmo_run() executes them.
 
-from abc import ABC, abstractmethod
+A group that runs row by row is replayed as if each row of a tensor were a single pixel.
+"""
+
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
-from tflm_memopt.check.places import check_at_once
+from tflm_memopt.check.places import Place, check_at_once, check_column_windows, check_message, places
 from tflm_memopt.check.source import RunningGroup
+from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
+
+COUNTER_BYTES = {False: 2, True: 8}
+"""Bytes of an operator's counters in a group that runs row by row, and in a group that runs in tiles."""
 
 
 class Output(NamedTuple):
@@ -17,43 +26,25 @@ class Output(NamedTuple):
     write: Callable[[], None]
 
 
-NO_OUTPUT = Output(-1, lambda: None)
-
-
-class GroupReplay(ABC):
-    """Replays one group. Subclasses replay rows or pixels."""
-
-    counter_bytes: int
-
+class GroupReplay:
     def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
         """`observers` are the functions that are called after each iteration, with the operator that ran."""
         self.arena, self.number, self.group, ops, self.source, self.states = running
         self.observers, self.steps, self.executed = observers, steps_of(self.group, ops), 0
-
-    @abstractmethod
-    def _output(self, step: StageNest) -> Output:
-        """Return what the operator's next iteration writes."""
-
-    @abstractmethod
-    def _read(self, step: StageNest) -> None:
-        """Replay the reads of the operator's next iteration."""
-
-    @abstractmethod
-    def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless an operator that works in place reads each byte before it is overwritten."""
-
-    @abstractmethod
-    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return how many bytes of input k an iteration converts to int8 at once if it reads these rows."""
+        self.tiled = self.group.stripes > 0
+        self.places = places(self.arena, self.source, self.steps, tiled=self.tiled)
 
     def run(self) -> None:
-        self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
+        for step in self.steps.values():
+            check_column_windows(self.arena, step)
+            if self.tiled:
+                check_message(self.arena, step)
+            check_nest(step)
+            check_at_once(self.arena, step)
+        self.arena.write_private(Role.COUNTERS, self.number, COUNTER_BYTES[self.tiled] * len(self.steps))
         copied = self.arena.copied(step.op.output for step in self.steps.values())
         for tensor in copied:
             self.arena.write_private(Role.WEIGHTS, tensor, 0)
-        for step in self.steps.values():
-            check_nest(step)
-            check_at_once(self.arena, step)
         for step in run_order(self.number, self.group, self.steps):
             self._execute(step)
             for observe in self.observers:
@@ -95,9 +86,81 @@ class GroupReplay(ABC):
         self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
-        nbytes = 0
+        nbytes, op = 0, step.op
         for k, (rows, columns) in enumerate(step.reads()):
-            if self.source.is_source(step.op.inputs[k]) and rows and columns:
+            if self.source.is_source(op.inputs[k]) and rows and columns:
                 self.source.wait_for(rows[-1] + 1, step)
-                nbytes += self._taken_in(step, k, rows)
-        return self.source.converted(step.op, nbytes)
+                taps = rows[:: op.window.dilation_h] if k == 0 else rows
+                nbytes += step.window_bytes(k) if self.tiled else len(taps) * op.reads[k].row_bytes
+        return self.source.converted(op, nbytes)
+
+    def _output(self, step: StageNest) -> Output:
+        op, current, place = step.op, step.current, self.places.output[step.stage.op]
+        if op.leaves:
+            return Output(-1, lambda: None)
+        y, columns, first, nbytes = current.row, range(current.x0, current.x1), 0, place.seen.c
+        if step.stage.iterative:
+            y, columns = 0, range(op.writes.w if op.scatters or step.done == len(step) - 1 else 0)
+        elif step.nest.sums:
+            columns = columns if current.channel_group == step.nest.channel_groups - 1 else range(0)
+        elif step.splits:
+            first, nbytes = step.channels(current.channel_group)
+        at, marks = self._pixels(place, current.stripe, range(y, y + 1), columns, first)
+        if op.scatters and step.done:  # The iteration keeps the output bytes that earlier iterations wrote.
+            self.arena.read_pixels(op.output, at, marks, nbytes, step)
+        last = at[0, -1].item() + nbytes - 1 if at.size else -1
+        return Output(last, lambda: self.arena.write_pixels(at, marks, nbytes))
+
+    def _read(self, step: StageNest) -> None:
+        """Replay the reads of an iteration. Bytes that a COPY does not move may be overwritten before the reads."""
+        if step.op.receives:
+            return
+        inputs, stripe = self.places.inputs[step.stage.op], step.current.stripe
+        copies = step.op.moves is not None and not step.op.scatters and not self.tiled
+        for place, (rows, columns) in zip(inputs, step.reads(), strict=True):
+            if not rows or not columns or place.tensor in self.states or (copies and not place.moves):
+                continue
+            first, nbytes = 0, place.seen.c
+            if place.maker is not None and place.maker.splits:
+                first, nbytes = place.maker.channels(step.current.channel_group)
+            at, marks = self._pixels(place, stripe, rows, columns, first)
+            self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
+        for k, row, part in moved(step.op, step.done) if copies else ():
+            if k < len(inputs) and not inputs[k].moves and inputs[k].tensor not in self.states:
+                at, marks = self._pixels(inputs[k], stripe, range(row, row + 1), range(1))
+                self.arena.read_pixels(inputs[k].tensor, at + part.start, marks, len(part), step)
+
+    def _in_order(self, step: StageNest) -> None:
+        """Raise PlanError unless an operator that works in place reads each byte before it is overwritten."""
+        current, output = step.current, self.places.output[step.stage.op]
+        columns, nbytes = range(current.x0, current.x1), output.seen.c
+        to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel().tolist()
+        for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
+            if place.tensor in self.states:
+                continue
+            seen = place.seen
+            at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
+            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
+            for i, out in enumerate(to if at else ()):
+                inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
+                if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
+                    raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
+
+    def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
+        """Return addresses and tags of pixels from channel `first` on. Pixels outside the arena are left out."""
+        if place.moves:
+            return self._source_pixels(place, rows, columns)
+        there, at, marks = place.cells(stripe if place.in_stripes else 0)
+        if rows and (rows.start < there.start or rows.stop > there.stop):
+            raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
+        window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+        if first and place.inside:  # A pixel in a rolling buffer has the channels of one channel group only.
+            return at[window], marks[window] + first
+        return at[window] + first if first else at[window], marks[window]
+
+    def _source_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
+        found = [(row, start) for row in rows if (start := self.source.address(row)) is not None]
+        y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
+        x = np.arange(place.seen.w)[columns.start : columns.stop]
+        here = starts + x * place.seen.c
+        return here, self.arena.mark(place.tensor, (y * place.seen.w + x) * place.seen.c, here)

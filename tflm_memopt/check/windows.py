@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
@@ -19,13 +18,6 @@ class ReadWindows(NamedTuple):
     bottom: Ints
     left: Ints
     right: Ints
-
-    @property
-    def some(self) -> NDArray[np.bool_]:
-        return (self.top < self.bottom) & (self.left < self.right)
-
-    def of(self, numbers: Ints) -> ReadWindows:
-        return ReadWindows(*(edge[numbers] for edge in self))
 
 
 def first_row(access: Access, y: Ints, height: int) -> Ints:
