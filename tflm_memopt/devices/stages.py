@@ -10,10 +10,9 @@ stages by these upper bounds on the arena, and then plans the chosen stages.
 """
 
 import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from dataclasses import dataclass
+from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple
 
 from tflm_memopt.answers.devices import LINK_STATE, DevicesReport, OptimizedDevices
@@ -25,8 +24,6 @@ CUTS = 8
 """Number of positions at which the network is cut in two and planned. With many devices, there are more positions."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
-KEPT = 6
-"""The search keeps this number of best partial solutions for each operator at which another device may begin."""
 FAIR_PART = 1.5
 """Weights count as evenly divided if no device has more than this factor times the mean weights of a device."""
 
@@ -55,14 +52,6 @@ class Cut:
     """Bytes of the messages for tensors that are made before the cut and read after it."""
     weights: float
     """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
-
-
-class Partial(NamedTuple):
-    """The stages of the first few devices, as a partial solution of the search."""
-
-    cost: SplitCost
-    ends: tuple[int, ...]
-    """For each stage, index of the cut at which the stage ends."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -109,67 +98,48 @@ def arranged(
     outputs = sum(message_bytes(graph.tensors[t]) for t in graph.outputs)
     cuts.append(Cut(len(graph.ops), alone, 0, outputs, stored[-1]))
     sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
-    problem = _Arranging(tuple(cuts), devices, alone, sharded)
-    tried: set[tuple[int, ...]] = {(end, len(cuts) - 1) for end in range(len(cuts))} if devices == 2 else set()
+    known: dict[tuple[int, int], int] = {}
+    untried = {*combinations(range(len(cuts)), devices)}
+    if devices == 2:  # The caller has converted these divisions.
+        untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
+    untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # The first device runs operators.
     for number in range(budget(network, TRIED)):
-        partials = (one for first in range(len(cuts)) for one in problem.with_first(first))
-        promising = [one for one in partials if one.ends not in tried and one.cost < best]
+        estimates = ((_estimated(cuts, ends, alone, sharded, known), ends) for ends in untried)
+        promising = [(estimate, ends) for estimate, ends in estimates if estimate < best]
         if not promising:
             return
         by_ram = best.exceeds_alone and number % 2
-        least = min(promising, key=operator.attrgetter("cost.ram", "cost.sent", "cost.weights") if by_ram else None)
-        tried.add(least.ends)
+        _, least = min(promising, key=lambda one: (one[0].ram, one[0].sent, *one) if by_ram else one)
+        untried.remove(least)
         split = frozenset() if by_ram else heavy
         shardings = {
             op.index: DeviceSharding.CHANNELS if op.index in split else DeviceSharding.WHOLE for op in graph.ops
         }
-        at = _devices(graph, [cuts[end].position for end in least.ends])
+        at = _devices(graph, [cuts[end].position for end in least])
         with where_possible():
             made = network.converted(shardings, devices, at=at)
-            for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):
-                problem.known[ends] = device.arena.total
+            for ends, device in zip(pairwise(least), made.report.devices[1:], strict=True):
+                known[ends] = device.arena.total
             best = min(best, cost_of(made.report, alone))
             yield made
 
 
-@dataclass(frozen=True, slots=True)
-class _Arranging:
-    cuts: tuple[Cut, ...]
-    devices: int
-    alone: int
-    """Arena of a single device that runs the whole network."""
-    sharded: float
-    """Weights of a device in layers divided by channels, as a multiple of a device's mean weights."""
-    known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arena of each planned stage other than the first, by the cuts at which the stage begins and ends."""
+def _estimated(
+    cuts: Sequence[Cut], ends: Sequence[int], alone: int, sharded: float, known: Mapping[tuple[int, int], int]
+) -> SplitCost:
+    """Estimate the cost of stages that end at these cuts. The first device also runs the operators after the last end.
 
-    def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best solutions whose first stage ends at cut `first`. Device 0 also runs the last operators."""
-        cuts, count = self.cuts, len(self.cuts)
-        states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
-        for _ in range(self.devices - 1):
-            further: dict[int, list[Partial]] = {}
-            for end, behind in ((a, b) for a in states for b in range(a + 1, count)):
-                weights = cuts[behind].weights - cuts[end].weights
-                further.setdefault(behind, []).extend(self._longer(one, end, behind, weights) for one in states[end])
-            states = {end: sorted(partials)[:KEPT] for end, partials in further.items()}
-        for end, partials in states.items():
-            if first == 0 and end == count - 1:  # The first device would run no operator.
-                continue
-            weights = cuts[first].weights + cuts[-1].weights - cuts[end].weights
-            for one in partials:
-                yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
-
-    def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the solution with one more stage. `weights` are the stage's weights as a multiple of a device's mean
-        weights.
-        """
-        before, behind = self.cuts[first], self.cuts[end]
-        estimate = 0 if first == end else min(behind.before, before.behind)
-        ram = self.known.get((first, end), estimate)
-        sent = one.cost.sent + (behind.sent if first < end else 0)
-        worst = max(one.cost.weights, weights + self.sharded)
-        return Partial(cost(max(one.cost.ram, ram), worst, sent, self.alone), (*one.ends, end))
+    `sharded` are a device's weights in layers that all devices divide, as a multiple of a device's mean weights.
+    `known` has the arena of each planned stage, by the cuts at which the stage begins and ends.
+    """
+    first, last = cuts[ends[0]], len(cuts) - 1
+    ram, sent, weights = first.before, first.sent, 0.0
+    for begin, end in pairwise((*ends, last)):
+        if begin < end:
+            ram = max(ram, known.get((begin, end), min(cuts[end].before, cuts[begin].behind)))
+            sent += cuts[end].sent
+        weights = max(weights, cuts[end].weights - cuts[begin].weights + sharded)
+    return cost(ram, max(weights, first.weights + cuts[last].weights - cuts[ends[-1]].weights + sharded), sent, alone)
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
