@@ -13,8 +13,8 @@ from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
+from tflm_memopt.report.parts import AnswerTable, section
 from tflm_memopt.report.parts import page as joined
-from tflm_memopt.report.parts import section, table_of
 from tflm_memopt.runtime.verification import Verification
 
 PAGE_WIDTH = 1100
@@ -23,7 +23,7 @@ PAGE_WIDTH = 1100
 def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
     report = result.report
     title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
-    table = table_of("model", "TFLM today", "head", "tail", "alone", "MACs", numbers=5)
+    table = AnswerTable("model", ">TFLM today", ">head", ">tail", ">alone", ">MACs")
     for name, done in result.models.items():
         before, after = done.report.original_arena, done.report.arena
         sizes = (before.figure(before.total), *text.sizes(after))
@@ -50,13 +50,12 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
 
 def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
     rated = any(point.busy is not None for point in result.points)
-    names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
-    columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
-    table = table_of(*columns, numbers=len(columns) - 1)
+    load = f">instructions, {result.core}", ">of the core" if rated else None
+    table = AnswerTable("choice", *(f">{printable(name)}" for name in result.models), *load, ">head", ">tail", ">total")
     for number, point in enumerate(result.points):
-        busy = [_percent(point.busy)] if point.busy is not None else []
-        taken = (f"{point.instructions:,}", *busy, f"{point.head:,}", f"{point.tail:,}", f"{point.arena:,}")
-        table.add_row(str(number), *(str(point.points[name]) for name in names), *taken)
+        load = f"{point.instructions:,}", _percent(point.busy or ())
+        sizes = (f"{nbytes:,}" for nbytes in (point.head, point.tail, point.arena))
+        table.add_row(str(number), *(str(point.points[name]) for name in result.models), *load, *sizes)
     each = [f"  {name}: {len(points)} point{'s' * (len(points) > 1)}" for name, points in result.models.items()]
     how = "proved: no choice of these points is better" if result.proven else "not proved: the search was cut short"
     return joined(

@@ -13,24 +13,23 @@ from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
-from tflm_memopt.report.parts import INDENT, page, section, table_of
+from tflm_memopt.report.parts import INDENT, AnswerTable, page, section
 from tflm_memopt.report.text import LEFT, left_over, lines, wrong
 
 
 def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
     timed = report.time
-    columns = ("device", "arena", "flash", "weights", "sent", "received", *(["computes, ms"] if timed else []))
-    table = table_of(*columns, numbers=len(columns) - 1)
+    computes = ">computes, ms" if timed else None
+    table = AnswerTable("device", ">arena", ">flash", ">weights", ">sent", ">received", computes)
     before = report.original_arena.figure(report.original_arena.total)
-    today = (before, f"{report.original_flash:,}", f"{report.original_weights:,}")
-    table.add_row("one, TFLM today", *today, "", "", *([""] if timed else []))
+    table.add_row("one, TFLM today", before, f"{report.original_flash:,}", f"{report.original_weights:,}")
     alone = report.alone
     own = (alone.arena.figure(alone.arena.total), f"{alone.flash:,}", f"{alone.weights:,}")
-    table.add_row("one, rewritten", *own, "", "", *([f"{alone.milliseconds:,.1f}"] if alone.milliseconds else []))
+    table.add_row("one, rewritten", *own, "", "", f"{alone.milliseconds:,.1f}" if alone.milliseconds else "")
     for number, d in enumerate(report.devices):
         sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))
-        computes = [f"{timed.computing[number]:,.1f}"] if timed else []
-        table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, *computes)
+        computes = f"{timed.computing[number]:,.1f}" if timed else ""
+        table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, computes)
     by_sharding = {name: ops for name, ops in _by_sharding(report) if ops}
     if report.stages:
         by_sharding.pop("first device")
@@ -62,9 +61,9 @@ def verified(result: DevicesVerification) -> RenderableType:
 
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    shared = ("rows", "overlap", "channels", "sums", "first device")
-    columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
-    table = table_of(*columns, numbers=len(columns) - 1)
+    shared = (">rows", ">overlap", ">channels", ">sums", ">first device")
+    sizes = (">arena", ">flash", ">both", ">sent")
+    table = AnswerTable("point", ">ms", *sizes, ">devices", *shared, *(LEFT if result.board else ()))
     for number, p in enumerate(result.points):
         counts = (str(len(ops)) for _, ops in _by_sharding(p))
         table.add_row(

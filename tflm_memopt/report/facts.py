@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tflm_memopt.analysis.timing import Time
 from tflm_memopt.answers.convention import PLANNED_FOR
@@ -80,6 +80,15 @@ def percent(before: int, after: int) -> str:
 
 def arena_percent(before: Arena, after: Arena) -> str:
     return percent(before.total, after.total) if before.exact else ""
+
+
+def fit_on_board(fit: BoardFit) -> tuple[str, Literal["yes", "partly", "no"]]:
+    """Return a few words that say whether a model fits on a board, and a summary of these words."""
+    if fit.only_external:
+        return "only in external RAM", "partly"
+    if not fit.fits:
+        return fit.missed, "partly" if fit.undecided else "no"
+    return ("fits", "yes") if fit.fits_with_radio else ("without radio", "partly")
 
 
 def _copies(memories: MemoriesReport) -> Fact:

@@ -135,11 +135,8 @@ def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Pag
 
 
 def _fits(fit: BoardFit) -> Cell:
-    if fit.only_external:
-        return Cell("✗ only in external RAM", mark="partly")
-    if not fit.fits:
-        return Cell("? not known", mark="partly") if fit.undecided else Cell(f"✗ {fit.missed}", mark="no")
-    return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
+    words, summary = facts.fit_on_board(fit)
+    return Cell(f"{'✓' if fit.fits else '?' if fit.undecided else '✗'} {words}", mark=summary)
 
 
 def _group(number: int, report: Report) -> Mapping[str, Any]:

@@ -1,7 +1,10 @@
 """Elements of the answers on the terminal."""
 
+from itertools import compress
+from typing import Any
+
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -19,9 +22,17 @@ def section(title: str, body: RenderableType) -> RenderableType:
     return Group(Text(title, "bold"), Padding(body, (0, 0, 0, INDENT)))
 
 
-def table_of(*columns: str, numbers: int = 0) -> Table:
-    """Return an empty table whose last `numbers` columns are right-justified."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")
-    return table
+class AnswerTable(Table):
+    """A table of an answer. The headings of right-justified columns begin with ">". A column without heading is hidden,
+    with its cells.
+    """
+
+    def __init__(self, *headings: str | None) -> None:
+        super().__init__(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
+        self._shown = [heading is not None for heading in headings]
+        for heading in (heading for heading in headings if heading is not None):
+            justify: JustifyMethod = "right" if heading.startswith(">") else "left"
+            self.add_column(heading.removeprefix(">"), justify=justify, overflow="fold")
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        super().add_row(*compress(cells, self._shown), **options)

@@ -19,7 +19,7 @@ from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.report import facts, times
 from tflm_memopt.report.facts import Fact
-from tflm_memopt.report.parts import INDENT, page, section, table_of
+from tflm_memopt.report.parts import INDENT, AnswerTable, page, section
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
@@ -39,7 +39,7 @@ HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
-LEFT = ("RAM left", "flash left")
+LEFT = (">RAM left", ">flash left")
 """Headings of the columns with the RAM and flash that a board has left."""
 
 
@@ -65,8 +65,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
     counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
     title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
     convention = next((m.report.convention for m in result.models if m.report), "")
-    table = table_of("model", "TFLM today", "rewritten", "arena", "flash", "MACs", "", numbers=6)
-    table.columns[-1].justify = "left"
+    table = AnswerTable("model", ">TFLM today", ">rewritten", ">arena", ">flash", ">MACs", "")
     for m in result.models:
         r = m.report
         if r is None:
@@ -87,26 +86,22 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    timed = ["ms"] if any(p.milliseconds for p in result.points) else []
-    counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
-    left = [*timed, *(LEFT if result.board else [])]
-    slow = ["slow"] if result.slow else []
-    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", *slow, "against TFLM", "groups", *left)
-    table = table_of(*columns, numbers=len(columns))
-    today = ("TFLM today", "1.000", f"{result.original_macs:,}")
-    original = [f"{result.original_instructions:,}" if result.original_instructions else "" for _ in counted]
-    ms = times.most(result.original_milliseconds) if timed else []
-    rest = (*ms, *("" for _ in left[len(ms) :]))
-    table.add_row(*today, *original, *sizes(before), *("" for _ in slow), "", "", *rest)
+    timed = any(p.milliseconds for p in result.points)
+    counted = f">instructions, {result.core}" if result.cost == "instructions" and not timed else None
+    more = (">slow" if result.slow else None, ">against TFLM", ">groups", ">ms" if timed else None)
+    table = AnswerTable(
+        ">plan", ">F", ">MACs", counted, ">head", ">tail", ">total", *more, *(LEFT if result.board else ())
+    )
+    today = ("TFLM today", "1.000", f"{result.original_macs:,}", _count(result.original_instructions))
+    table.add_row(*today, *sizes(before), "", "", "", times.most(result.original_milliseconds))
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         if n := p.rematerialisations:
             groups += f", {n} rematerialisation{'s' * (n > 1)}"
-        against = facts.arena_percent(before, p.arena)
-        instructions = [f"{p.instructions:,}" for _ in counted]
-        outside = [f"{p.memories.slow:,}" if p.memories else "" for _ in slow]
-        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *sizes(p.arena), *outside)
-        table.add_row(str(number), *figures, against, groups, *times.most(p.milliseconds), *left_over(p.left))
+        slow = f"{p.memories.slow:,}" if p.memories else ""
+        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *sizes(p.arena), slow)
+        against, ms = facts.arena_percent(before, p.arena), times.most(p.milliseconds)
+        table.add_row(str(number), *figures, against, groups, ms, *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
@@ -136,21 +131,19 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
 def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     times_known = [row.time for row in shown if row.time]
-    slow = ["slow", "left"] if any(row.slow_needed for row in shown) else []
-    timed = ["ms"] if times_known else []
-    head = ("id", "board", "original", "rewritten", "RAM", "left", *slow, "flash", "left", *timed)
-    table = table_of(*head)
+    slow = any(row.slow_needed for row in shown)
+    slow_columns = (">slow", ">left") if slow else (None, None)
+    ram, flash = (">RAM", ">left"), (">flash", ">left")
+    table = AnswerTable(
+        "id", "board", "original", "rewritten", *ram, *slow_columns, *flash, ">ms" if times_known else None
+    )
     table.columns[0].no_wrap = True
-    for column in table.columns[4:]:
-        column.justify = "right"
     for row in shown:
         fit, at_most = row.rewritten, "" if row.rewritten.known else "at most "
         figures = (fit.ram_needed, fit.ram_left, row.slow_needed, fit.slow_left, fit.flash.total, fit.flash_left)
         cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
-        del cells[2 : 4 - len(slow)]
         before, after = _on(row.original, result.original_refused), _on(fit)
-        ms = [times.both(row.time)] if timed else []
-        table.add_row(row.board.id, row.board.name, before, after, *cells, *ms)
+        table.add_row(row.board.id, row.board.name, before, after, *cells, times.both(row.time))
     what = "RAM, slow memory and flash" if slow else "RAM and flash"
     notes = [f"{what}: bytes that the rewritten model needs, and bytes left; flash is estimated"]
     notes += times.rest_on(times_known)
@@ -163,13 +156,8 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
     """Say in a few words whether a model fits a board. `refused` is the reason why TFLM does not run the model."""
-    if refused:
-        return Text("TFLM refuses it", "red")
-    if fit.only_external:
-        return Text("only in external RAM", "yellow")
-    if not fit.fits:
-        return Text(fit.missed, "yellow" if fit.undecided else "red")
-    return Text("fits", "green") if fit.fits_with_radio else Text("without radio", "yellow")
+    words, summary = ("TFLM refuses it", "no") if refused else facts.fit_on_board(fit)
+    return Text(words, {"yes": "green", "partly": "yellow", "no": "red"}[summary])
 
 
 def verification(result: Verification) -> RenderableType:
@@ -248,7 +236,7 @@ def _arenas(report: Report) -> RenderableType:
     # Importing the summary is slow, and only `optimize` needs it.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
-    table = table_of("arena, B", "head", "tail", "total", "smallest", numbers=4)
+    table = AnswerTable("arena, B", ">head", ">tail", ">total", ">smallest")
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         table.add_row(name, *sizes(arena), arena.figure(arena.min))
     lines = [f"  head {summary.head(report)}"]
@@ -264,8 +252,7 @@ def sizes(arena: Arena) -> tuple[str, str, str]:
 
 
 def _groups(groups: Sequence[GroupReport]) -> Table:
-    table = table_of("group", "operators", "bytes", "keeps")
-    table.columns[2].justify = "right"
+    table = AnswerTable("group", "operators", ">bytes", "keeps")
     for number, group in enumerate(groups):
         table.add_row(str(number), _span(group), f"{group.bytes:,}", _keeps(group))
     return table
@@ -306,7 +293,7 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
 
 
 def _stays_builtin(kept: Sequence[KeptBuiltin]) -> Table:
-    table = table_of("operator", "reason", "try", "which")
+    table = AnswerTable("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
         groups.setdefault((k.operator, k.code), []).append(k)
@@ -332,14 +319,12 @@ def _indices(indices: Sequence[int]) -> str:
 
 
 def _operators(result: Inspection) -> Table:
-    dead = ["dead"] if result.dead_channels else []
-    table = table_of("#", "operator", "output", *dead, "MACs", "alive, B", "row by row")
-    for column in (0, *range(3, len(table.columns) - 1)):
-        table.columns[column].justify = "right"
+    dead = ">dead" if result.dead_channels else None
+    table = AnswerTable(">#", "operator", "output", dead, ">MACs", ">alive, B", "row by row")
     for op in result.operators:
         peak = op.index == result.peak_operator
         table.add_row(
-            str(op.index), printable(op.operator), _shapes(result, op), *(_count(op.dead_channels) for _ in dead),
+            str(op.index), printable(op.operator), _shapes(result, op), _count(op.dead_channels),
             _count(op.macs), f"{op.live_bytes:,}" + (" peak" if peak else ""),
             "yes" if op.supported else f"no: {printable(op.code)}",
             style="bold" if peak else "",
@@ -347,7 +332,7 @@ def _operators(result: Inspection) -> Table:
     return table
 
 
-def _count(number: int) -> str:
+def _count(number: int | None) -> str:
     return f"{number:,}" if number else ""
 
 
@@ -359,7 +344,7 @@ def _shapes(result: Inspection, op: OperatorReport) -> str:
 
 def _measured(measured: Measured) -> RenderableType:
     recording = ", recording interpreter" if measured.recording else ""
-    table = table_of(f"measured, B ({measured.abi}{recording})", "head", "tail", "total", numbers=3)
+    table = AnswerTable(f"measured, B ({measured.abi}{recording})", ">head", ">tail", ">total")
     for name, arena in (("original", measured.original), ("rewritten", measured.rewritten)):
         table.add_row(name, f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}")
     return table

@@ -80,13 +80,13 @@ def both(time: Time | None) -> str:
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
 
-def most(milliseconds: tuple[float, float] | None) -> list[str]:
-    """Return the longest time as the cells of a table: one cell, or none if the time is unknown.
+def most(milliseconds: tuple[float, float] | None) -> str:
+    """Return the longest time as the cell of a table, which is empty if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
-    (['569'], [])
+    ('569', '')
     """
-    return [_digits(milliseconds[1])] if milliseconds else []
+    return _digits(milliseconds[1]) if milliseconds else ""
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
