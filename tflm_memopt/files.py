@@ -199,12 +199,15 @@ def for_reports(path: Path) -> Path:
     return printable(Path(path.name) if path.is_absolute() else path)
 
 
-def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write all files or, after an error, none of them. Temporary files are renamed only when all of them are complete.
+def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) -> list[Path]:
+    """Write all files and return their paths. After an error, write none of the files.
 
     Missing folders are created. A failure leaves neither files nor folders. An interrupt waits until all files are
-    written. Raises UsageError if a path is not writable.
+    written. Raises UsageError if a path is not writable, or if a file is a model in `sources` and would be overwritten.
     """
+    for source in sources:
+        keep(source, contents)
+    # Temporary files are renamed only when all of them are complete.
     with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
@@ -215,6 +218,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
             with _writing(path):
                 temporary.replace(path)
         undo.pop_all()
+    return list(contents)
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
@@ -264,7 +268,7 @@ def _umask() -> int:
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
     """Raise UsageError if one of `files` is the input file `model`. `what` is the kind of input, for the message."""
     for path in files:
-        if path.exists() and path.samefile(model):
+        if path.exists() and model.exists() and path.samefile(model):
             raise UsageError(
                 f"{path} is the {what} itself and would be overwritten",
                 code="would_overwrite",

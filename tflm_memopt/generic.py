@@ -11,14 +11,11 @@ from typing import Any
 
 @functools.singledispatch
 def files(
-    result: object, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
+    result: object,
+    kinds: str | Collection[str],
+    labels: Sequence[str] = (),
+    inputs: Sequence[Any] = (),
+    folder: Path = Path(),
 ) -> Mapping[str, bytes]:
-    raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")
-
-
-@functools.singledispatch
-def save(
-    result: object, folder: Path, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
-) -> list[Path]:
-    """Write the files of a conversion into a folder, either all or none."""
+    """Return the content of each file of a result by name. `folder` is the folder that the report page names."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")

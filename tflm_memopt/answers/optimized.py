@@ -12,6 +12,7 @@ from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.report import Report, outcome
+from tflm_memopt.files import paths_below, write_files
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
@@ -71,4 +72,5 @@ class Optimized:
 
         The original model is never overwritten.
         """
-        return generic.save(self, Path(folder), emit, labels, inputs)
+        files = generic.files(self, emit, labels, inputs, Path(folder))
+        return write_files(paths_below(Path(folder), files), [self.source] if self.source else [])

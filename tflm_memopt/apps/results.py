@@ -11,6 +11,7 @@ from tflm_memopt.answers.convention import plain
 from tflm_memopt.answers.exploration import PointReport
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.app import App
+from tflm_memopt.files import paths_below, write_files
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.tflm.arena import Arena
 
@@ -104,7 +105,9 @@ class AppOptimized:
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
         """Write all files into a folder and return their paths. Write no file if one of the files cannot be written."""
-        return generic.save(self, Path(folder), emit, ())
+        models = (entry.model for entry in self.app.models.values())
+        sources = [Path(model) for model in models if isinstance(model, (str, PathLike))]
+        return write_files(paths_below(Path(folder), generic.files(self, emit)), sources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,8 @@
 """Makes the files of an application. `optimize app.toml` and AppOptimized.save() write these files."""
 
 import functools
-import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from pathlib import Path
 
 from tflm_memopt import generic
 from tflm_memopt.answers.optimized import Sample
@@ -20,7 +18,6 @@ from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.project import Project, suited
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.verify import sample
 
@@ -34,7 +31,7 @@ OWN_NAMES = frozenset(
 
 
 @generic.files.register
-def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
+def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) -> dict[str, bytes]:
     """Return each file's content by name. Raises UsageError for equal names, or for a kind that needs one model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
@@ -80,16 +77,3 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
         models |= bundle.cpp(file_stem(name), read(done.model), done, given)
     fitting = suited([row.rewritten for row in fit_app(result).boards])
     return of_app(result, subjects, models, fitting)
-
-
-@generic.save.register
-def save(
-    result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
-) -> list[Path]:
-    """Write all files and return their paths. Write no file if one file is unwritable or is an original model."""
-    contents = paths_below(Path(folder), files(result, kinds, labels))
-    for entry in result.app.models.values():
-        if isinstance(entry.model, (str, os.PathLike)):
-            keep(Path(entry.model), contents)
-    write_files(contents)
-    return list(contents)

@@ -15,7 +15,7 @@ from tflm_memopt.cli.explored import explored
 from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
-from tflm_memopt.files import keep, paths_below, write_files
+from tflm_memopt.files import paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -28,10 +28,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
         files = paths_below(folder, saved_app.files(result, args.emit))
-    for entry in app.models.values():
-        keep(Path(str(entry.model)), files)
-    keep(args.model, files)
-    write_files(files)
+    write_files(files, [args.model, *(Path(str(entry.model)) for entry in app.models.values())])
     console.answer(args, result.to_json, pages.optimized(result, folder, [path.name for path in files]))
     unchanged = any(not done.report.changed for done in result.models.values())
     return console.NO if unchanged and args.fail_unchanged else console.DONE

@@ -102,21 +102,19 @@ def _optimize_one(
         made = source.files(stem(shown(model)))
         original = next((folder / file for file in made), model)
         contents = {
-            **saved.files(result, args.emit, _labels(args), _examples(args), original, folder),
+            **saved.files(result, args.emit, _labels(args), _examples(args), folder, original),
             **_manifest(args, result),
             **made,
         }
     files = paths_below(folder, contents)
     if args.plot:
         files[args.plot] = svg.document(figures.before_and_after(result)).encode()
-    keep(model, files)
     if args.manifest:
         keep(args.manifest, files, "manifest")
     if twice := [path for path in files if same_on_disk(str(path)) in taken]:
         what = f"{twice[0]} was already written for another model with the same name"
         raise UsageError(what, code="would_overwrite", hint="rename one of the models")
-    write_files(files)
-    return result.report, list(files)
+    return result.report, write_files(files, [model])
 
 
 def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:

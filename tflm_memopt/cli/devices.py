@@ -16,7 +16,7 @@ from tflm_memopt.devices import report as pages
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, about
-from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_files
+from tflm_memopt.files import paths_below, read_model, shown, stem, write_files
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.runtime import arrays
 
@@ -39,8 +39,7 @@ def optimize(args: argparse.Namespace) -> int:
             cut=args.cut or (), **commands.given(args), progress=progress,
         )  # fmt: skip
     files = _files(result, args, folder)
-    keep(args.model, files)
-    write_files(files)
+    write_files(files, [args.model])
     shown_files = commands.listed(files, folder)
     console.answer(args, result.report.to_json, pages.optimized(result.report, folder, shown_files))
     return console.DONE
@@ -77,7 +76,7 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
     made = {f"{file_stem(stem(shown(args.model)))}.report.json": to_json(report).encode()}
     for number, one in enumerate(result.models):
         own = f"device{number}"
-        files = saved.files(one, args.emit, (), (), args.model, folder / own)
+        files = saved.files(one, args.emit, (), (), folder / own, args.model)
         made |= {f"{own}/{name}": content for name, content in files.items()}
     return paths_below(folder, made)
 

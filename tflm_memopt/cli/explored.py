@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from tflm_memopt.cli import arguments, console
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
-from tflm_memopt.files import keep, write_files
+from tflm_memopt.files import write_files
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import svg
 from tflm_memopt.report.drawing import Drawing
@@ -38,7 +38,6 @@ def explored(
     if args.plot:
         files[args.plot] = svg.document(drawing(result)).encode()
     files |= others(result)
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json, answer(result, list(map(str, files))))
+    written = write_files(files, [args.model])
+    console.answer(args, result.to_json, answer(result, list(map(str, written))))
     return console.DONE

@@ -7,7 +7,7 @@ from tflm_memopt.cli import console
 from tflm_memopt.convert.inspecting import inspect as inspected
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import about
-from tflm_memopt.files import keep, paths_below, read_model, shown, write_files
+from tflm_memopt.files import paths_below, read_model, shown, write_files
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.report import text
 
@@ -25,7 +25,6 @@ def inspect(args: argparse.Namespace) -> int:
 
         page = html.inspection(result).encode()
         files = paths_below(args.output, {f"{file_stem(args.model.stem)}.report.html": page})
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json, text.inspection(result, list(map(str, files))))
+    written = write_files(files, [args.model])
+    console.answer(args, result.to_json, text.inspection(result, list(map(str, written))))
     return console.DONE

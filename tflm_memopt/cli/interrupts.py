@@ -3,37 +3,36 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+
+Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 
 
 @contextlib.contextmanager
-def fatal() -> Iterator[None]:
-    """Let Ctrl-C end the process without a traceback. An interrupted import would print several tracebacks."""
+def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
+    """Let Ctrl-C end the process without a traceback. An interrupted import would print several tracebacks.
+
+    `handler` replaces the end of the process. Outside the main thread, Python does not allow a handler.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
     """Raise KeyboardInterrupt on Ctrl-C and record it, because extension modules may swallow the exception."""
     seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
 
     def interrupt(number: int, _: FrameType | None) -> None:
         seen.append(number)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
+    with fatal(interrupt):
         yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tflm_memopt.files import keep, paths_below, write_files
+from tflm_memopt.files import paths_below, write_files
 from tflm_memopt.registers import accessors, header, layout, parse, rewrite, source, svd
 from tflm_memopt.registers.conflicts import Combining, Regions
 from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess
@@ -43,10 +43,7 @@ class Generated:
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
         """Write all files and return the paths, or write no file if one is in `sources` or not writable."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
-        for path in sources:
-            keep(path, files)
-        write_files(files)
-        return list(files)
+        return write_files(files, sources)
 
     def to_json(self) -> dict[str, Any]:
         return {

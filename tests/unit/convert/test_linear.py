@@ -3,7 +3,6 @@
 import copy
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -45,7 +44,7 @@ def calls(model: bytes) -> int:
 
     sys.setprofile(counted)
     try:
-        saved.files(tflm_memopt.optimize(model, effort=0.01), ("cpp",), (), Path("model.tflite"), Path())
+        saved.files(tflm_memopt.optimize(model, effort=0.01), ("cpp",))
     finally:
         sys.setprofile(None)
     return count
