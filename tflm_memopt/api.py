@@ -27,12 +27,10 @@ from tflm_memopt.apps.optimize import optimize_app
 from tflm_memopt.apps.results import AppExploration, AppOptimized
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
-from tflm_memopt.convert.conversion import Conversion
-from tflm_memopt.convert.inspecting import inspection
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.policy import decide
-from tflm_memopt.convert.request import Request, request
+from tflm_memopt.convert.request import ConversionTask, Request, request
 from tflm_memopt.devices import choice as devices_choice
 from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import Network, checked_count
@@ -99,17 +97,12 @@ def optimize_planned(
     """Run optimize(), and return the checked plan as well, or None for an unchanged model."""
     started = time.monotonic()
     progress("reading", 0, 0)
-    data, name, path = loaded(model, name)
-    asked = request(options)
-    conversion = asked.conversion(data)
+    given = loaded(model, name)
+    task = request(options).task(given)
     progress("searching groups", 0, 0)
-    _tell_left(progress, conversion, asked.limits, started)
-    original = inspection(
-        name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=asked.int8_io
-    )
-    made = decide(asked, conversion, original, partial(progress, "planning points"))
-    done = describe.optimized(data, asked, made, original, started)
-    return replace(done, source=path), made.chosen.planned if made.chosen else None
+    _tell_left(progress, task, started)
+    made = decide(task, partial(progress, "planning points"))
+    return describe.optimized(made, started), made.chosen.planned if made.chosen else None
 
 
 def optimize_devices(
@@ -225,7 +218,8 @@ def combine_registers(
         return generate.generate(paths[0], texts[0], paths[1], texts[1], place=place, folders=[*map(Path, folders)])
 
 
-def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
+def _tell_left(progress: Progress, task: ConversionTask, started: float) -> None:
+    conversion, limits = task.start, task.asked.limits
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -274,7 +268,7 @@ def explore(
         raise UsageError(
             "the frontier by time needs a core whose cycles are modelled", code="time_unknown", hint="--board"
         )
-    if cost == "instructions" and asked.op_per == BUILTIN:
+    if cost == "instructions" and asked.options.ops == BUILTIN:
         raise UsageError("the frontier of --ops builtin is by MACs", hint="--cost macs")
     return _explored(data, name, asked.exploring(), cost, progress)
 
@@ -295,7 +289,7 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
     return Exploration(
         model=name,
         input=str(conversion.options.input),
-        op_per=asked.op_per,
+        op_per=asked.options.ops,
         target=conversion.options.target,
         cost=cost,
         core=asked.table.core,

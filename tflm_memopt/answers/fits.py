@@ -6,7 +6,7 @@ from typing import Any
 
 from tflm_memopt.analysis.timing import Time
 from tflm_memopt.answers.convention import plain
-from tflm_memopt.answers.report import Flash
+from tflm_memopt.answers.report import BeforeAfter
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -46,7 +46,8 @@ class Fits:
     convention: str
     original_arena: Arena
     arena: Arena
-    flash: Flash
+    flash: BeforeAfter[int]
+    """Bytes of the .tflite files."""
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
     """Reason why TFLM refuses the original model, so that it fits on no board, or "" if TFLM accepts it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Footprint
@@ -11,6 +11,8 @@ from tflm_memopt.answers.convention import convention, plain
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,25 +94,11 @@ class InterfaceReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Macs:
-    original: int
-    rewritten: int
+class BeforeAfter(Generic[T]):
+    """A figure of the original and of the rewritten model."""
 
-
-@dataclass(frozen=True, slots=True)
-class Flash:
-    """Sizes of the .tflite files, in bytes."""
-
-    original: int
-    rewritten: int
-
-
-@dataclass(frozen=True, slots=True)
-class Footprints:
-    """Flash that the original and the rewritten model need on one core."""
-
-    original: Footprint
-    rewritten: Footprint
+    original: T
+    rewritten: T
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +232,7 @@ class Report:
     """Planning techniques that were switched off."""
     overhead: float
     """The plan's multiply-accumulates, divided by those of the original model (F)."""
-    macs: Macs
+    macs: BeforeAfter[int]
     instructions: Mapping[str, int]
     """Estimated instructions of an inference by core, without builtin operators, or {} for an unchanged model."""
     dead_channels: int
@@ -255,7 +243,8 @@ class Report:
     proven: bool
     """Whether it is proved that no layout of the plan's groups has a lower head."""
     groups: tuple[GroupReport, ...]
-    flash: Flash
+    flash: BeforeAfter[int]
+    """Bytes of the .tflite files."""
     kept_builtin: tuple[KeptBuiltin, ...]
     interface: tuple[InterfaceReport, ...]
     interface_kept: tuple[str, ...]
@@ -288,8 +277,8 @@ class Report:
     """Bytes to declare for the arena, enough for each build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
     """Whether `arena` and `footprint` are for TFLM, and not for a C module."""
-    footprint: Footprints | None = None
-    """Flash that inference needs with the original and with the rewritten model."""
+    footprint: BeforeAfter[Footprint] | None = None
+    """Flash that inference needs on one core."""
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tflm_memopt.answers.convention import convention
 from tflm_memopt.answers.exploration import PointReport
@@ -40,7 +41,7 @@ class AppChoices:
     def members_at(self, choice: Selection) -> list[AppMember]:
         numbers = self.chosen(choice)
         return [
-            replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
+            replace(m, chosen=points[numbers[m.name]].converted, why="") if points else m
             for m, points in zip(self.members, self.points, strict=True)
         ]
 
@@ -106,13 +107,10 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:
     asked = member.asked.exploring()
-    conversion = asked.conversion(member.data)
+    conversion = asked.conversion(member.task.given.data)
     if conversion.rows is None:
         return []
-
-    def planning(done: int, of: int) -> None:
-        progress(f"{member.name}: planning points", done, of)
-
+    planning = partial(progress, f"{member.name}: planning points")
     timed = speed.of_points(conversion, asked.clock, asked.table)
     cost = by_instructions.known_cost(conversion, asked.cost, asked.table, timed)
     found = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)

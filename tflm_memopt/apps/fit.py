@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from tflm_memopt.answers.fits import BoardReport, Fits
-from tflm_memopt.answers.report import Flash
+from tflm_memopt.answers.report import BeforeAfter
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware, together
 from tflm_memopt.targets.boards import boards
@@ -33,5 +33,5 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
         there = (on or {}).get(board.id, optimized)
         rewritten = board_fit(board, there.report.arena, after[id(there)], there.report.slow)
         rows.append(BoardReport(board, board_fit(board, today, before), rewritten))
-    flash = Flash(sum(map(len, originals)), sum(len(done.model) for done in each))
+    flash = BeforeAfter(sum(map(len, originals)), sum(len(done.model) for done in each))
     return Fits(report.app, each[0].report.conventions, today, report.arena, flash, tuple(rows))

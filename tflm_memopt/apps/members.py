@@ -1,37 +1,46 @@
 """The models of an application, with their options and chosen plans."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.apps.app import App, AppModel, bad_config
-from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.inspecting import inspection
-from tflm_memopt.convert.policy import Decision
+from tflm_memopt.convert.conversion import Conversion
+from tflm_memopt.convert.policy import Decision, decide
 from tflm_memopt.convert.request import Request, request
 from tflm_memopt.errors import one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.tflm.arena import Arena, predict_together
+from tflm_memopt.tflm.arena import predict_together
 
 
 @dataclass(frozen=True, slots=True)
-class AppMember:
-    name: str
-    data: bytes
-    asked: Request
-    original: Inspection
-    made: Decision
-    retained: tuple[TensorId, ...]
+class AppMember(Decision):
+    """A model of an application, with its plan as far as the plan has been made."""
+
+    retained: tuple[TensorId, ...] = ()
 
     @property
-    def conversion(self) -> Conversion:
-        return self.made.conversion
+    def name(self) -> str:
+        return self.task.given.name
 
     @property
-    def chosen(self) -> Converted | None:
-        return self.made.chosen
+    def asked(self) -> Request:
+        return self.task.asked
+
+    @property
+    def original(self) -> Inspection:
+        return self.task.original
+
+    def decided(self, progress: Progress) -> AppMember:
+        """Choose the plan of the model alone. Raises the errors of decide()."""
+        progress(f"{self.name}: searching groups", 0, 0)
+        made = decide(self.task, partial(progress, f"{self.name}: planning points"))
+        return AppMember(**{one.name: getattr(made, one.name) for one in fields(made)}, retained=self.retained)
 
     @property
     def holds(self) -> bool:
@@ -39,18 +48,10 @@ class AppMember:
         return bool(self.retained) or self.is_pushed
 
     @property
-    def slow(self) -> int:
-        return self.chosen.planned.plan.slow_bytes if self.chosen else 0
-
-    @property
     def is_pushed(self) -> bool:
         """Whether other models may run during an inference of this model, which waits for rows of its input."""
         source = self.conversion.rows.source if self.conversion.rows else None
         return bool(source and source.pushed)
-
-    @property
-    def arena(self) -> Arena:
-        return self.chosen.arena if self.chosen else self.original.arena
 
 
 def members_of(app: App, progress: Progress) -> list[AppMember]:
@@ -58,7 +59,6 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
     found = []
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
-        data, _, _ = loaded(entry.model, name)
         given = {**app.options, **entry.options}
         weights = given.get("weights", "auto")
         if weights == "ram" and entry.most is not None:
@@ -66,13 +66,8 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
         # Copied weights would leave less RAM for other models.
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
-        conversion = asked.conversion(data)
-        original = inspection(
-            name, len(data), conversion.source, conversion.original, asked.abi, asked.library,
-            int8_interface=asked.int8_io,
-        )  # fmt: skip
-        made = Decision(conversion, asked.limits, None, "", None)
-        found.append(AppMember(name, data, asked, original, made, _retained(conversion, name, entry)))
+        task = asked.task(loaded(entry.model, name))
+        found.append(AppMember(task, task.start, asked.limits, retained=_retained(task.start, name, entry)))
     return found
 
 
@@ -97,5 +92,5 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 def tail_once(members: Sequence[AppMember]) -> int:
     """Return the bytes that several models save if they share one allocator of TFLM, and therefore one tail."""
     libraries = [m.asked.library for m in members]
-    together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
+    together = predict_together([m.conversion.source for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,6 @@ from tflm_memopt.apps.results import AppOptimized, AppReport, CoreLoad, Pausing,
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
 from tflm_memopt.convert.diagnostics import too_little_flash
-from tflm_memopt.convert.policy import decide
 from tflm_memopt.emit.firmware import firmware, modules_arena, together
 from tflm_memopt.emit.resolver import builds, enough
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -42,6 +41,7 @@ SLOW_TRIES = 8
 """Number of layouts to try. After each layout that does not fit, one model's limit of fast memory is lowered."""
 HASTE = 2.0
 """Effort of the layout search (plan/effort.py) for each row in the report's table of times and heads."""
+Pair = tuple[int, int]
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -59,14 +59,14 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
     else:
-        decided = [_decided(member, progress) for member in members]
+        decided = [member.decided(progress) for member in members]
         found = _laid_out(app, decided, progress)
         if (excess := _excess(app, found)) > 0:
             asked = any(m.asked.limits.slow and m.asked.limits.slow.asked for m in members)
             smaller = _in_two_memories(app, decided, excess, progress)
             found = smaller or (found if asked else _chosen(app, members, progress))
     check_app(found.members, app)
-    told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in found.members]
+    told = [describe.optimized(member, started) for member in found.members]
     models = {m.name: done for m, done in zip(found.members, told, strict=True)}
     report = _report(app, found, models, started)
     _fits(app, found.alone, report)
@@ -154,24 +154,18 @@ def _limit(app: App, members: Sequence[AppMember]) -> int | None:
 
 def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
     limits = replace(member.asked.limits, total=member.arena.total - nbytes)
+    task = replace(member.task, asked=replace(member.asked, limits=limits), start=member.conversion)
     try:
-        made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
+        made = replace(member, task=task).decided(progress)
     except DoesNotFit:
         return None
-    return replace(member, made=replace(made, limits=replace(made.limits, total=member.asked.limits.total)))
+    return replace(made, task=member.task, limits=replace(made.limits, total=member.asked.limits.total))
 
 
 def _together(members: Sequence[AppMember]) -> Arena:
-    data = [m.chosen.model if m.chosen else m.data for m in members]
-    return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
-
-
-def _decided(member: AppMember, progress: Progress) -> AppMember:
-    def planning(done: int, of: int) -> None:
-        progress(f"{member.name}: planning points", done, of)
-
-    progress(f"{member.name}: searching groups", 0, 0)
-    return replace(member, made=decide(member.asked, member.conversion, member.original, planning))
+    return predict_together(
+        [m.model for m in members], members[0].asked.abi, libraries=[m.asked.library for m in members]
+    )
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
@@ -180,8 +174,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
     if member.chosen is None and member.conversion.rows is not None:
-        made = replace(member.made, chosen=member.conversion.once, why="", balance=None)
-        member = replace(member, made=made)
+        member = replace(member, chosen=member.conversion.once, why="", balance=None)
     model = read(member.chosen.model) if member.chosen else member.conversion.source
     wanted = head_plan(model, member.asked.abi, member.asked.library).wanted.requests
     if online := sum(need.nbytes for need in wanted if need.offline is None):
@@ -206,11 +199,10 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     members, pausing = layouts.members, layouts.pausing
     found = list(members)
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
-        made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
-        if made.chosen and plan != made.chosen.planned.plan:
+        member, plan = members[i], replace(moved, pauses=best.pauses.get(i, ()))
+        if member.chosen and plan != member.chosen.planned.plan:
             # Buffers overlap differently in the common layout of all models, so two cores need other barriers.
-            chosen = members[i].conversion.of(replace(plan, shardings=()))
-            found[i] = replace(members[i], made=replace(made, chosen=chosen))
+            found[i] = replace(member, chosen=member.conversion.of(replace(plan, shardings=())))
     told = tuple(
         Pausing(
             members[one.number].name,
@@ -228,8 +220,7 @@ def _low(member: AppMember) -> AppMember:
     """Return the model with a plan that has few live bytes at any time and computes no more than the chosen plan."""
     if member.chosen is None:
         return member
-    chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
-    return replace(member, made=replace(member.made, chosen=chosen))
+    return replace(member, chosen=member.conversion.low().at(member.chosen.planned.plan.macs))
 
 
 def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
@@ -269,7 +260,7 @@ class Layouts:
         each model.
         """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
-        yields: set[tuple[int, int]] = set()
+        yields: set[Pair] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
             found, place = one.moments, self.planned.index(one.number)
             chosen = found.chosen(apart or 0.0, limit)
@@ -278,8 +269,7 @@ class Layouts:
             pauses[one.number] = tuple(found.after[chosen].tolist())
             gaps[one.number] = float(np.diff(found.time[chosen], prepend=0.0, append=found.total).max())
             yields |= {(place, self.planned.index(j)) for j in one.shorter}
-        concurrent_pairs = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
-        concurrent_pairs -= {pair for i, j in yields for pair in ((i, j), (j, i))}
+        concurrent_pairs = _concurrent_pairs(self.app, self.planned, yields)
         shared = share(tenants, concurrent_pairs, yields, seconds=self.seconds, budget=budget)
         return PausedLayout(shared, pauses, gaps)
 
@@ -307,6 +297,12 @@ class Layouts:
         return tuple(found)
 
 
+def _concurrent_pairs(app: App, planned: Sequence[int], yields: Iterable[Pair]) -> set[Pair]:
+    """Return the pairs of planned models that may run at the same time without pauses, as indices of `planned`."""
+    each = {(planned.index(i), planned.index(j)) for i, j in pairs(app)}
+    return each - {pair for i, j in yields for pair in ((i, j), (j, i))}
+
+
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return the first items of all sequences, then the second items, and so on. A sequence that is too short repeats
     its last item.
@@ -327,15 +323,12 @@ def _tenant(member: AppMember) -> Tenant:
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
     """Raise PlanError if one model could overwrite another model's bytes, in whatever order the models run."""
-    concurrent_pairs: set[tuple[int, int]] = set(pairs(app))
-    yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
     found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
     slow = _slow_offsets(app, members)
     sharers = [Sharer(name, p.plan, p.graph, kept, slow.get(name, 0)) for name, p, kept in found]
-    yields = {(planned.index(i), planned.index(j)) for i, j in yields}
-    concurrent_pairs = {(planned.index(i), planned.index(j)) for i, j in concurrent_pairs}
-    check_together(sharers, concurrent_pairs - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
+    yields = {(planned.index(p.number), planned.index(j)) for p in yielding(app, members) for j in p.shorter}
+    check_together(sharers, _concurrent_pairs(app, planned, yields), yields)
 
 
 def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:

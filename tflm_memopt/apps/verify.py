@@ -46,7 +46,7 @@ def verify_app(
     for member in given:
         with about(folder / f"{file_stem(member.name)}.plan.json"):
             chosen = _as_saved(member, rewritten[member.name], folder, others)
-        members.append(replace(member, made=replace(member.made, chosen=chosen)))
+        members.append(replace(member, chosen=chosen))
     try:
         check_app(members, app)
     except PlanError as error:
@@ -59,13 +59,13 @@ def verify_app(
     found = {}
     for member in members:
         progress(f"{member.name}: running", 0, 0)
-        found[member.name] = verify(member.data, rewritten[member.name], runs=runs, seed=seed)
+        found[member.name] = verify(member.task.given.data, rewritten[member.name], runs=runs, seed=seed)
     return AppVerification(found)
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
     """Return a model's saved plan, or None for an unchanged model. Raises UsageError for another model's plan."""
-    if model == member.data:
+    if model == member.task.given.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))
     found: Converted = member.conversion.saved(document, others)

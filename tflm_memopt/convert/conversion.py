@@ -134,12 +134,15 @@ class Conversion:
 
     @cached_property
     def within(self) -> Callable[[Settings | None], Conversion]:
-        return cache(self._within)
+        """Function that returns the conversion with other limits of tiled groups."""
 
-    def _within(self, tiles: Settings | None) -> Conversion:
-        if tiles == self.options.tiles:
-            return self
-        return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)
+        @cache
+        def within(tiles: Settings | None) -> Conversion:
+            if tiles == self.options.tiles:
+                return self
+            return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)
+
+        return within
 
     def wide(self) -> Conversion | None:
         """Return this conversion with wide tiles for packed convolutions, or None if its tiles are already as wide."""
@@ -325,28 +328,24 @@ class Conversion:
         `others` are the bytes of other models in the arena.
         """
         try:
-            plan = self._read(document)
-            self._matches(plan, others)
+            if document["schema"] != SCHEMA_VERSION:
+                what = f"the plan has schema {document['schema']}, but this version reads {SCHEMA_VERSION}"
+                raise PlanError(what)
+            plan = Plan.from_json(document)
+            self._demand_own(plan, others)
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "the plan is damaged, or that of another model"
             hint = "use a plan of this model with the same --input, --int8-io, --ops, --target and --no-fold"
-            raise UsageError(
-                "the plan does not belong to this model", code="bad_plan", where=reason, hint=hint
-            ) from error
-
-    @staticmethod
-    def _read(document: Mapping[str, Any]) -> Plan:
-        if document["schema"] != SCHEMA_VERSION:
-            raise PlanError(f"the plan has schema {document['schema']}, but this version reads {SCHEMA_VERSION}")
-        return Plan.from_json(document)
+            what = "the plan does not belong to this model"
+            raise UsageError(what, code="bad_plan", where=reason, hint=hint) from error
 
     @property
     def largest(self) -> int:
         """Upper bound of the bytes of any plan's buffers."""
         return _largest(self.rows) if self.rows else 0
 
-    def _matches(self, plan: Plan, others: int) -> None:
+    def _demand_own(self, plan: Plan, others: int) -> None:
         """Raise PlanError if sizes or regions of a plan, which the checker ignores, do not fit this model."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")

@@ -9,7 +9,6 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.answers import report as answers
 from tflm_memopt.answers.exploration import PointReport
-from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.answers.report import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
 from tflm_memopt.convert import cores, speed
@@ -17,9 +16,8 @@ from tflm_memopt.convert.annotation import dead_channels
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
-from tflm_memopt.convert.request import Request
 from tflm_memopt.emit.resolver import arena_bytes
-from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
+from tflm_memopt.model.graph import Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
@@ -29,43 +27,26 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Buffer, Group, Role, Stage
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rowgraph.graph import BuiltinNode
-from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
+from tflm_memopt.rowgraph.supported import View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 
-def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
+def optimized(made: Decision, started: float) -> Optimized:
     """Return the result of optimize() with its report. `started` is the value of time.monotonic() at the start."""
-    conversion, chosen, board = made.conversion, made.chosen, made.limits.board
-    needs = chosen.firmware if chosen else original.firmware
-    arena = chosen.arena if chosen else original.arena
+    given, original, chosen = made.task.given, made.task.original, made.chosen
+    on_boards = fits(made.arena, made.firmware, made.slow)
     done = tuple(work(chosen.planned)) if chosen else ()
-    core = board.flash_core if board else asked.table.core
-    slow = chosen.planned.plan.slow_bytes if chosen else 0
-    on_boards = fits(arena, needs, slow)
-    told = replace(
-        _report(asked, made, original, on_boards, done, started),
-        board=fit(board, arena, needs, slow) if board else None,
-        flash_limit=made.limits.flash.nbytes if made.limits.flash else None,
-        in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
-        original_refused=original.refused,
-        faster=made.faster,
-        time=speed.time(conversion, chosen, done, asked.table, asked.clock),
-        interpreter=needs.interpreter,
-        footprint=answers.Footprints(original.firmware.on(core), needs.on(core)),
-    )
-    source = chosen.read if chosen else conversion.source
+    report = _report(made, on_boards, done)
     if chosen:
-        plan, ops = chosen.planned.plan, chosen.planned.graph.ops
-        each, barriers = cores.told(plan, ops, done, asked.table)
-        told = replace(told, cores=each, barriers=barriers, packed=_packed(asked, made, chosen))
-        told = replace(told, memories=_memories(chosen))
+        report = _with_plan(report, made, chosen, done)
+    source = chosen.read if chosen else made.conversion.source
+    size = arena_bytes(source, report) if made.arena.exact and made.firmware.interpreter else None
     return Optimized(
-        model=chosen.model if chosen else model,
+        model=made.model,
         plan=chosen.planned.plan if chosen else None,
-        report=replace(told, arena_size=arena_bytes(source, told) if arena.exact and needs.interpreter else None),
-        original=model,
-        source=None,
+        report=replace(report, arena_size=size, seconds=round(time.monotonic() - started, 3)),
+        original=given.data,
+        source=given.path,
         inspection=original,
         memory=plan_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
         fits=on_boards,
@@ -73,62 +54,88 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     )
 
 
-def _report(
-    asked: Request,
-    made: Decision,
-    original: Inspection,
-    on_boards: Sequence[BoardFit],
-    done: tuple[Work, ...],
-    started: float,
-) -> answers.Report:
-    conversion, chosen, limits = made.conversion, made.chosen, made.limits
-    border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
-    planned, parts = chosen.planned if chosen else None, conversion.rows
-    executed = planned.plan.macs if planned else macs
+def _report(made: Decision, on_boards: Sequence[BoardFit], done: Sequence[Work]) -> answers.Report:
+    """Return the report as it is for a model that stays unchanged."""
+    asked, original, conversion, limits = made.task.asked, made.task.original, made.conversion, made.limits
+    board, macs = limits.board, conversion.original_macs
+    core = board.flash_core if board else asked.table.core
     return answers.Report(
         model=original.model,
         diagnosis=original.diagnosis,
-        changed=planned is not None,
+        changed=False,
         why_unchanged=made.why,
         input=str(conversion.options.input),
-        source=_source(planned),
-        window=_window(planned),
-        op_per=asked.op_per,
+        source=None,
+        window=None,
+        op_per=asked.options.ops,
         target=conversion.options.target,
         max_macs=limits.overhead,
         ram_limit=limits.ram,
         max_instructions=limits.instructions,
         without=asked.without,
-        overhead=conversion.overhead(executed),
-        macs=answers.Macs(macs, executed),
-        instructions=costs.estimates(conversion.options.target, done) if done else {},
-        dead_channels=sum(dead_channels(annotated, parts).values()) if planned and parts else 0,
-        arena=chosen.arena if chosen else original.arena,
+        overhead=1.0,
+        macs=answers.BeforeAfter(macs, macs),
+        instructions={},
+        dead_channels=0,
+        arena=made.arena,
         original_arena=original.arena,
-        lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
-        proven=planned.plan.proven if planned else False,
-        groups=tuple(_groups(planned)) if planned else (),
-        flash=answers.Flash(original.flash, len(chosen.model) if chosen else original.flash),
-        kept_builtin=tuple(_builtins(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
-        interface=tuple(_interface(border)) if planned else (),
-        interface_kept=tuple(_interface_kept(border, made.why)),
+        lower_bound_head=original.arena.head,
+        proven=False,
+        groups=(),
+        flash=answers.BeforeAfter(original.flash, len(made.model)),
+        kept_builtin=() if asked.options.ops == BUILTIN else tuple(_builtins(conversion, made.chosen)),
+        interface=(),
+        interface_kept=tuple(_interface_kept(conversion.border, made.why)),
         boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
-        seconds=round(time.monotonic() - started, 3),
-        cut_short=tuple(part.value for part in conversion.spent.cut_short) if planned else (),
+        seconds=0.0,
         balance=made.balance,
+        board=fit(board, made.arena, made.firmware, made.slow) if board else None,
+        time=speed.time(conversion, made.chosen, done, asked.table, asked.clock),
+        faster=made.faster,
+        flash_limit=limits.flash.nbytes if limits.flash else None,
         time_limit=limits.time.milliseconds if limits.time else None,
-        planned_for=conversion.options.kernels if planned and conversion.options.ops == BUILTIN else "",
-        in_parts=planned.plan.tilings if planned else (),
-        to_register=_added(original, chosen) if chosen and planned and planned.plan.tilings else (),
+        interpreter=made.firmware.interpreter,
+        footprint=answers.BeforeAfter(original.firmware.on(core), made.firmware.on(core)),
+        original_refused=original.refused,
     )
 
 
-def _packed(asked: Request, made: Decision, chosen: Converted) -> answers.PackedEstimate | None:
-    options, table = made.conversion.options, asked.table
-    if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
+def _with_plan(report: answers.Report, made: Decision, chosen: Converted, done: tuple[Work, ...]) -> answers.Report:
+    conversion, graph, plan = made.conversion, chosen.planned.graph, chosen.planned.plan
+    options, source, window = conversion.options, graph.source, graph.window
+    added = [kind for kind in chosen.firmware.operators if kind not in made.task.original.firmware.operators]
+    each, barriers = cores.told(plan, graph.ops, done, made.task.asked.table)
+    return replace(
+        report,
+        changed=True,
+        source=answers.SourceReport(source.height, source.row_bytes, source.pushed) if source else None,
+        window=answers.WindowReport(window.rows, window.new, window.inferences) if window else None,
+        overhead=conversion.overhead(plan.macs),
+        macs=answers.BeforeAfter(conversion.original_macs, plan.macs),
+        instructions=costs.estimates(options.target, done) if done else {},
+        dead_channels=sum(dead_channels(conversion.whole, conversion.rows).values()) if conversion.rows else 0,
+        lower_bound_head=plan.lower_bound,
+        proven=plan.proven,
+        groups=tuple(_groups(chosen.planned)),
+        interface=tuple(_interface(conversion.border)),
+        cut_short=tuple(part.value for part in conversion.spent.cut_short),
+        in_arena=conversion.in_arena(chosen, made.limits),
+        packed=_packed(made, chosen),
+        planned_for=options.kernels if options.ops == BUILTIN else "",
+        in_parts=plan.tilings,
+        to_register=tuple(added) if plan.tilings else (),
+        cores=each,
+        barriers=barriers,
+        memories=_memories(chosen),
+    )
+
+
+def _packed(made: Decision, chosen: Converted) -> answers.PackedEstimate | None:
+    options, asked = made.conversion.options, made.task.asked
+    if options.target != GENERIC or options.speeds or made.limits.board or asked.clock:
         return None
-    return speed.packed(made.conversion, chosen)
+    return speed.packed(made.conversion, chosen) if asked.table.core == costs.DEFAULT else None
 
 
 def _memories(chosen: Converted) -> answers.MemoriesReport:
@@ -137,20 +144,6 @@ def _memories(chosen: Converted) -> answers.MemoriesReport:
     return answers.MemoriesReport(
         chosen.arena.total, plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read, copied
     )
-
-
-def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
-    return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
-
-
-def _source(planned: Planned | None) -> answers.SourceReport | None:
-    source = planned.graph.source if planned else None
-    return answers.SourceReport(source.height, source.row_bytes, source.pushed) if source else None
-
-
-def _window(planned: Planned | None) -> answers.WindowReport | None:
-    window = planned.graph.window if planned else None
-    return answers.WindowReport(window.rows, window.new, window.inferences) if window else None
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
@@ -228,16 +221,12 @@ def _stage(
     )
 
 
-def _builtins(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
-    names = {op.index: op.kind for op in graph.ops}
-    kept = (
-        {node.op for node in planned.graph.nodes if isinstance(node, BuiltinNode)}
-        if planned
-        else set(annotated.support)
-    )
+def _builtins(conversion: Conversion, chosen: Converted | None) -> list[KeptBuiltin]:
+    supports, names = conversion.whole.support, {op.index: op.kind for op in conversion.source.graph.ops}
+    kept = [node.op for node in chosen.planned.graph.builtins] if chosen else supports.keys()
     reports = []
     for index in sorted(kept):
-        support = annotated.support[index]
+        support = supports[index]
         if isinstance(support, Unsupported):
             reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
         elif isinstance(support, View) and index in names:

@@ -4,9 +4,10 @@ The tried alternatives are an int8 interface, a streamed input, and both togethe
 alternative with the least RAM.
 """
 
+import contextlib
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.convert.conversion import Conversion, Converted
@@ -34,30 +35,21 @@ ROLES = {
 }
 MOST_NAMED = 4
 
-
 Choose = Callable[[Conversion], Converted | None]
 """Function that returns the plan that the user gets with other flags, or None if no plan keeps the limits."""
 
 
 class TooLarge(Exception):
-    """Raised if no plan keeps the limits of RAM and flash. `best` has the least RAM of all plans that were tried."""
+    """Raised if no plan keeps the limits of RAM and flash. `best` is the plan with the least RAM."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
         super().__init__()
 
 
-@dataclass(frozen=True, slots=True)
-class _Alternative:
-    """Flags that the user may add, the conversion with the added flags, and its plan without recompute."""
-
-    flags: str
-    conversion: Conversion
-    once: Converted
-
-
-def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> DoesNotFit:
-    """Return the error for a model of which no plan keeps the limits. `best` is the plan with the least RAM."""
+def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
+    """Return the error for the user, with hints that say what would fit."""
+    conversion, limits, best = no.conversion, no.limits, no.best
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
         return too_little_flash(limits, best.firmware, ", or ".join([*ways, SMALLER]))
@@ -105,16 +97,16 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Ch
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
         yield way
-    others = list(_others(conversion, limits))
-    fitting = [other for other in others if limits.admit(other.once.arena)]
+    others = dict(_others(conversion, limits))
+    once = {flags: other.first(limits) for flags, other in others.items()}
+    fitting = [flags for flags, plan in once.items() if limits.admit(plan.arena)]
     if not found and not fitting and others:
-        fitting = [min(others, key=lambda other: other.once.arena.total)]
-    for other in fitting:
-        if there := choose(other.conversion):
-            found, overhead = True, other.conversion.overhead(there.planned.plan.macs)
-            yield _said(other.flags, there, limits, f", F = {overhead:.2f}" if overhead > 1 else "")
-    if limits.board is not None:
-        yield from _elsewhere(limits, best, others)
+        fitting = [min(others, key=lambda flags: once[flags].arena.total)]
+    for flags in fitting:
+        if there := choose(others[flags]):
+            found, overhead = True, others[flags].overhead(there.planned.plan.macs)
+            yield _said(flags, there, limits, f", F = {overhead:.2f}" if overhead > 1 else "")
+    yield from _elsewhere(limits, {"": best, **{f"{flags} ": plan for flags, plan in once.items()}})
     lowest = best if found else _lowest(conversion, limits, best)
     if limits.admit_beyond(lowest.arena):
         yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
@@ -146,7 +138,8 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
         yield f"--max-macs {up(wide.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
 
 
-def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
+def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, Conversion]]:
+    """Yield flags that the user may add, and the conversion with these flags."""
     here = conversion.options.input
     may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores cannot have a streamed input.
     for place in (here, InputMode(STREAM, 1)) if may_stream else (here,):
@@ -155,11 +148,9 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None
             if other is None or other.rows is None or (narrow and not other.border.replaced):
                 continue
-            try:
-                once = other.first(limits)
-            except UsageError:  # The search has found that the input cannot be streamed.
-                continue
-            yield _Alternative(" ".join(flags), other, once)
+            with contextlib.suppress(UsageError):  # The search may find that the input cannot be streamed.
+                other.first(limits)
+                yield " ".join(flags), other
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:
@@ -168,12 +159,13 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
     return min(best, conversion.at(conversion.plans.budgets[-1]), key=lambda c: c.arena.total)
 
 
-def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
-    for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
-        if not replace(limits, board=None).fit(there.arena, there.firmware):
-            continue
-        for board in _boards(there.arena, there.firmware):
-            yield flags + board
+def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
+    """Yield the flags for other boards on which the first possible plan fits. `plans` has plans by their flags."""
+    for flags, there in plans.items() if limits.board else ():
+        if replace(limits, board=None).fit(there.arena, there.firmware) and (
+            names := [*_boards(there.arena, there.firmware)]
+        ):
+            yield flags + names[0]
             return
 
 
@@ -190,8 +182,7 @@ def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: 
         if there and room and limits.fit(there.arena, there.firmware):
             flash = there.firmware.on(room.core).total
             yield f"--target {GENERIC} (fits in {there.arena.total:,} B and {flash:,} B of flash)"
-    if limits.board is not None:
-        yield from _elsewhere(limits, best, [])
+    yield from _elsewhere(limits, {"": best})
     if limits.flash is not None and replace(limits, flash=None).fit(best.arena, best.firmware):
         yield f"--flash-limit {best.firmware.on(limits.flash.core).total}"
 

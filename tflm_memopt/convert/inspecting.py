@@ -7,7 +7,7 @@ from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
 from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused, waiting
 from tflm_memopt.emit.firmware import firmware_of
-from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.files import GivenModel, Loaded, loaded
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.opset import Unsupported
@@ -31,28 +31,21 @@ def inspect(
 
     `kernels` is the kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
-    data, name, _ = loaded(model, name)
-    source = read(data)
+    given = loaded(model, name)
+    source = read(given.data)
     annotated = annotate(source.graph, left_whole(source))
-    return inspection(name, len(data), source, annotated, abi, whose_kernels(kernels, target))
+    return inspection(given, source, annotated, abi, whose_kernels(kernels, target))
 
 
 def inspection(
-    name: str,
-    nbytes: int,
-    source: Model,
-    annotated: AnnotatedGraph,
-    abi: Abi,
-    whose: Library,
-    *,
-    int8_interface: bool = False,
+    given: Loaded, source: Model, annotated: AnnotatedGraph, abi: Abi, whose: Library, *, int8_interface: bool = False
 ) -> Inspection:
     """Describe a model without making a plan.
 
-    `nbytes` is the size of the model's file. `whose` is the library whose kernels run the original model.
-    `int8_interface` tells whether the rewritten model has an int8 interface.
+    `whose` is the library whose kernels run the original model. `int8_interface` tells whether the rewritten model has
+    an int8 interface.
     """
-    graph, arena = source.graph, predict(source, abi, library=whose)
+    graph, arena, nbytes = source.graph, predict(source, abi, library=whose), len(given.data)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
     parts = find_regions(annotated, fold=True)
@@ -60,7 +53,7 @@ def inspection(
     live = _live_bytes(graph)
     operators = tuple(_operators(graph, annotated, rows, dead, live))
     return Inspection(
-        model=name,
+        model=given.name,
         diagnosis=diagnose(source, whole=left_whole(source) is not None, int8_interface=int8_interface),
         flash=nbytes,
         operators=operators,

@@ -17,7 +17,7 @@ from tflm_memopt.convert.diagnostics import TooLarge, no_other_plan, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
-from tflm_memopt.convert.request import Request
+from tflm_memopt.convert.request import ConversionTask, Request
 from tflm_memopt.convert.weights import with_copies
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
@@ -44,37 +44,54 @@ SLOWER = 1.3
 class Decision:
     """The plan that the user gets, or the reason why the model is not rewritten."""
 
+    task: ConversionTask
     conversion: Conversion
     limits: Limits
-    chosen: Converted | None
-    why: str
-    balance: Balance | None
+    chosen: Converted | None = None
+    why: str = ""
+    balance: Balance | None = None
     """RAM saved and flash added by the rewrite, even if the rewrite is not used, or None without a rewrite."""
     faster: FasterPlan | None = None
     """A faster plan that takes more RAM, if the chosen plan is slower than the original and such a plan was found."""
 
+    @property
+    def model(self) -> bytes:
+        """The rewritten model, or the original model if it is not rewritten."""
+        return self.chosen.model if self.chosen else self.task.given.data
 
-def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
+    @property
+    def arena(self) -> Arena:
+        return self.chosen.arena if self.chosen else self.task.original.arena
+
+    @property
+    def firmware(self) -> Firmware:
+        return self.chosen.firmware if self.chosen else self.task.original.firmware
+
+    @property
+    def slow(self) -> int:
+        """Bytes of slow memory that the plan uses."""
+        return self.chosen.planned.plan.slow_bytes if self.chosen else 0
+
+
+def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
     """Choose the user's plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if limits cannot be
     checked.
     """
     try:
-        return _decide(asked, start, original, planning)
+        return _decide(task, planning)
     except TooLarge as no:
-        choose = partial(_chosen, asked, no.limits, original.arena.total, planning)
-        raise too_large(no.conversion, no.limits, no.best, choose) from None
+        raise too_large(no, partial(_chosen, task, no.limits, planning)) from None
 
 
-def _decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
+def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
+    asked, original = task.asked, task.original
     if not original.arena.exact:
-        _known(asked.limits, original.arena if start.rows is None else start.once.arena)
-    conversion = _best_state_variant(start, asked)
+        _known(asked.limits, original.arena if task.start.rows is None else task.start.once.arena)
+    conversion = _best_state_variant(task.start, asked)
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
-    before, plan, faster = original.arena.total, None, None
-    if conversion.rows is not None:
-        plan, faster = _plan(asked, conversion, limits, before, planning)
+    plan, faster = _plan(task, conversion, limits, planning) if conversion.rows is not None else (None, None)
     if plan is None:
         whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
@@ -85,18 +102,18 @@ def _decide(asked: Request, start: Conversion, original: Inspection, planning: b
         wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
         wanted = wanted or slow or asked.weights == "ram" or asked.saved is not None
         wanted = wanted or any(op.message for op in parts.ops.values())  # TFLM has no operators for messages
-        weighed = balance((before, plan.arena.total), original.firmware, plan.firmware, asked.table.core)
+        weighed = balance((original.arena.total, plan.arena.total), original.firmware, plan.firmware, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
             why = NO_BALANCE
     refuse(refusals(plan.read) if plan is not None and not why else conversion.refused, f", and {why}" if why else "")
     if plan is not None and not why:
-        return Decision(conversion, limits, plan, why, weighed, faster)
+        return Decision(task, conversion, limits, plan, why, weighed, faster)
     if not limits.fit(original.arena, original.firmware):
         raise no_other_plan(limits, original.arena, original.firmware, why)
     if limits.time and slow:
         raise in_time.original_too_slow(limits.time, today, why)
-    return Decision(conversion, limits, None, why, weighed)
+    return Decision(task, conversion, limits, None, why, weighed)
 
 
 def _known(limits: Limits, arena: Arena) -> None:
@@ -111,9 +128,10 @@ def _known(limits: Limits, arena: Arena) -> None:
 
 
 def _plan(
-    asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
+    task: ConversionTask, conversion: Conversion, limits: Limits, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the user's plan, and a faster plan if it is slower than the original model with its arena `original`."""
+    """Return the user's plan and, if the user's plan is slower than the original model, a faster plan."""
+    asked = task.asked
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):
@@ -124,27 +142,28 @@ def _plan(
     only_ram = limits.board and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
     is_plain = plan.planned.plan.macs <= conversion.plans.macs and not plan.planned.plan.slow
     if only_ram and (limits.total is None or is_plain):
-        plan, faster = _on_board(asked, conversion, plan, original, planning)
-    return _with_copies(asked, conversion, limits, plan, original), faster
+        plan, faster = _on_board(task, conversion, plan, planning)
+    return _with_copies(task, conversion, limits, plan), faster
 
 
 def _chosen(
-    asked: Request, limits: Limits, original: int, planning: by_instructions.Planning, other: Conversion
+    task: ConversionTask, limits: Limits, planning: by_instructions.Planning, other: Conversion
 ) -> Converted | None:
     try:
-        return _plan(asked, _best_state_variant(other, asked), limits, original, planning)[0]
+        return _plan(task, _best_state_variant(other, task.asked), limits, planning)[0]
     except (TooLarge, DoesNotFit):
         return None
 
 
-def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
+def _with_copies(task: ConversionTask, conversion: Conversion, limits: Limits, plan: Converted) -> Converted:
+    asked = task.asked
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
         return plan
     if in_ram:
         found = with_copies(conversion, plan, UNLIMITED if limits.ram is None else limits.ram, None)
     else:
-        room = plan.arena.total if limits.total is None else min(limits.total, original - 1)
+        room = plan.arena.total if limits.total is None else min(limits.total, task.original.arena.total - 1)
         found = with_copies(conversion, plan, max(plan.arena.total, room), waits)
     return found if limits.admit(found.arena) and not limits.flash_missing(found.firmware) else plan
 
@@ -172,7 +191,7 @@ class _Timed:
 
 
 def _on_board(
-    asked: Request, conversion: Conversion, least: Converted, original: int, planning: by_instructions.Planning
+    task: ConversionTask, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
     """Return the plan without recompute that has the least product of arena and time, and a faster plan if known.
 
@@ -180,6 +199,7 @@ def _on_board(
     The search first tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans
     are slower than the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
     """
+    asked = task.asked
 
     def timed(plan: Costed) -> _Timed:
         return _Timed(plan, speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock))
@@ -187,13 +207,13 @@ def _on_board(
     start = timed(by_instructions.costed(least, asked.table))
     if start.time.change is None:
         return least, None
-    most = (original + least.arena.total) / 2
+    most = (task.original.arena.total + least.arena.total) / 2
 
     def best(tried: Iterable[_Timed]) -> _Timed | None:
         small = (t for t in tried if t.plan.total <= most and asked.limits.admit(t.plan.converted.arena))
         return min((t for t in small if not t.is_slower), key=lambda t: t.product, default=None)
 
-    rows = () if asked.op_per == BUILTIN else (conversion.within(roomy(asked.tiles(1.0))).once,)
+    rows = () if asked.options.ops == BUILTIN else (conversion.within(roomy(asked.tiles(1.0))).once,)
     if quick := best((start, *(timed(by_instructions.costed(plan, asked.table)) for plan in rows))):
         return quick.plan.converted, None
     price = by_instructions.price(asked.cost, asked.clock)

@@ -9,12 +9,15 @@ from typing import Any
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.convert import annotation, cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.frontier import settings
+from tflm_memopt.convert.inspecting import inspection
 from tflm_memopt.convert.limits import FlashLimit, Limits, SlowMemory
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.files import Loaded
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC, family
@@ -65,10 +68,6 @@ class Request:
         return settings(self.without, overhead)
 
     @property
-    def op_per(self) -> str:
-        return self.options.ops
-
-    @property
     def only_rewritten(self) -> bool:
         """Whether the user gets the rewritten model even if it adds more flash than it saves RAM."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
@@ -95,6 +94,24 @@ class Request:
         refuse(annotation.refused(source, annotated))
         known = self.options, self.abi, self.tiles(), self.library, self.interpreter
         return Conversion(source, border, annotated, *known).placed()
+
+    def task(self, given: Loaded) -> ConversionTask:
+        """Return the task to convert a model. Raises the errors of conversion()."""
+        start = self.conversion(given.data)
+        source, annotated = start.source, start.original
+        original = inspection(given, source, annotated, self.abi, self.library, int8_interface=self.int8_io)
+        return ConversionTask(given, self, start, original)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionTask:
+    """A model, and what the user wants from its conversion."""
+
+    given: Loaded
+    asked: Request
+    start: Conversion
+    """The conversion before its plan is made."""
+    original: Inspection
 
 
 def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
@@ -133,7 +150,9 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,
     )
-    cost = _cost(clock, table, core_known=core is not None or target != GENERIC) if ops != BUILTIN else "macs"
+    cost: Cost = "macs" if ops == BUILTIN or (core is None and target == GENERIC) else "instructions"
+    if ops != BUILTIN and clock and clock.prices(table.core):
+        cost = "time"
     return Request(
         options, limits, without, said["int8_io"], abi, whose_kernels(said["kernels"], core_target), table, clock, plan,
         cost, said["interpreter"], said["if_worthwhile"], said["weights"],
@@ -180,13 +199,6 @@ def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory
     slow = clock.slow if clock else None
     cost = SlowCost(slow.read[1], slow.write[1]) if slow else SlowCost()
     return SlowMemory(nbytes, cost, asked, clock if clock and slow and clock.known else None)
-
-
-def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Return "time" if the core's cycles are modelled, else "instructions" if the core is known, else "macs"."""
-    if clock and clock.prices(table.core):
-        return "time"
-    return "instructions" if core_known else "macs"
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Without a copy, each iteration of a layer reads its weights from flash. A copy i
 free while the layer's group runs. Only int8 convolutions and dense layers can read their weights from the arena.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.timing import COPY_CYCLES, FlashWaits
@@ -15,8 +15,6 @@ from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
-Pays = Callable[["Layer", int], bool]
-"""Whether a copy of a layer's weights saves time, given the bytes of constants that the group keeps in flash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +28,23 @@ class Layer:
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """`waits` has the flash wait times, which decide the copies, or is None to copy weights that are read twice."""
+    """Return the plan with copies of weights, or the plan itself if copies need an arena of more than `most` bytes.
+
+    `waits` tells how long the core waits for the flash. If `waits` is None, all weights that are read twice are copied.
+    """
     if conversion.options.ops == BUILTIN:
         return chosen
     head = chosen.planned.plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
-    plan = copying(chosen.planned, head, _always if waits is None else _faster(waits))
+    plan = copying(chosen.planned, head, waits)
     if plan is None:
         return chosen
     found = conversion.of(plan)
     return found if found.arena.total <= most else chosen
 
 
-def _always(layer: Layer, _: int) -> bool:
-    return layer.times > 1
-
-
-def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
+def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
     """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy."""
-    copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
+    copies = [copy for group in planned.groups.values() for copy in _copies(group, head, waits)]
     if not copies:
         return None
     top = max(at + buffer.nbytes for buffer, at in copies)
@@ -60,25 +57,23 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
     )
 
 
-def _faster(waits: FlashWaits) -> Pays:
-    """Return a function that decides whether a copy of weights in the arena saves time on a chip.
+def _pays(layer: Layer, in_flash: int, waits: FlashWaits | None) -> bool:
+    """Return whether a copy of a layer's weights saves time if the group has `in_flash` bytes of constants in flash.
 
     Weights that stay in the cache are not copied. If a group's constants exceed a cache that replaces the least
     recently used line, no line stays until the next iteration.
     """
-
-    def pays(layer: Layer, in_flash: int) -> bool:
-        return in_flash > waits.cached and (layer.times - 1) * waits.cycles_per_byte > COPY_CYCLES
-
-    return pays
+    if waits is None:
+        return layer.times > 1
+    return in_flash > waits.cached and (layer.times - 1) * waits.cycles_per_byte > COPY_CYCLES
 
 
-def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
+def _copies(group: PlannedGroup, head: int, waits: FlashWaits | None) -> Iterator[tuple[Buffer, int]]:
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
     layers, in_flash = _layers(group)
     for layer in sorted(layers, key=lambda layer: (-layer.times, -layer.nbytes)):
-        at = _free(taken, layer.nbytes, head) if pays(layer, in_flash) else None
+        at = _free(taken, layer.nbytes, head) if _pays(layer, in_flash, waits) else None
         if at is not None:
             taken.append((at, at + layer.nbytes))
             in_flash -= layer.nbytes

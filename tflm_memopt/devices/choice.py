@@ -12,10 +12,12 @@ import operator
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
+from functools import cache
+from itertools import chain, takewhile
 
 from tflm_memopt.answers.devices import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
 from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.convert.frontier import cheapest
 from tflm_memopt.devices.network import Network, bytes_sent, cut, in_rows, layer, pipeline, switch_of, where_possible
 from tflm_memopt.devices.sharding import MOST_DEVICES, DeviceSharding, possible_shardings
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
@@ -171,21 +173,12 @@ def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]
 
     Bisection needs few attempts, each of which plans the model of every device.
     """
-    least, most, best = devices + 1, devices, None
-    while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
-        most += 1
-    number = most
-    while least <= most:
-        report = network.converted(_even(network, number), number).report
-        if admits(memory, report):
-            most, best = number - 1, report
-        elif best is None:
-            return
-        else:
-            least = number + 1
-        number = (least + most) // 2
-    if best:
-        yield f"--devices {len(best.devices)} (fits in {best.ram:,} B of RAM and {best.flash:,} B of flash)"
+    planned = cache(lambda number: network.converted(_even(network, number), number).report)
+    more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
+    enough = [*takewhile(lambda number: network.is_enough_for(number, _even(network, number)), more)]
+    if least := cheapest(enough, lambda number: admits(memory, planned(number))):
+        best = planned(least)
+        yield f"--devices {least} (fits in {best.ram:,} B of RAM and {best.flash:,} B of flash)"
 
 
 def _even(network: Network, devices: int) -> Shardings:
