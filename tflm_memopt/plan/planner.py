@@ -16,7 +16,7 @@ from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, SearchPart, Spent, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
-from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges
+from tflm_memopt.plan.iteration.liveness import live_ranges
 from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
@@ -163,11 +163,11 @@ class Planner:
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
         cuts = tuple(label.groups() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
         if cuts not in self._plans:
-            drafts, groups = self._drafts(cuts)
+            drafts = self._drafts(cuts)
             for other in known:
-                if self._is_beaten(other, drafts, groups):
+                if self._is_beaten(other, drafts):
                     return other
-            self._plans[cuts] = self._plan(drafts, groups, budget)
+            self._plans[cuts] = self._plan(drafts, budget)
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
@@ -184,47 +184,37 @@ class Planner:
             if None in found:
                 return None
             steps = [list(spill.steps()) for spill in found if spill]
-            drafts, groups = self._drafts([[step.group for step, _ in reversed(of_chain)] for of_chain in steps])
+            drafts = self._drafts([[step.group for step, _ in reversed(of_chain)] for of_chain in steps])
             slow = frozenset().union(*(tensors for of_chain in steps for _, tensors in of_chain))
-            layouts = Budget(PLANNING * self.allowance, self.spent)
-            plan = self._plan_without(slow, drafts, groups, limit, layouts)
+            plan = self._plan_without(slow, drafts, limit)
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
             room = min(room - (plan.head - limit), worst - 1)  # The next attempt gives each group fewer bytes.
         return None
 
-    def _plan_without(
-        self,
-        slow: Slow,
-        drafts: Sequence[Draft],
-        groups: Mapping[int, tuple[int, Candidate]],
-        limit: int,
-        budget: Budget,
-    ) -> Plan:
-        fast = [without(draft, slow) for draft in drafts]
+    def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
+        fast, budget = [without(draft, slow) for draft in drafts], Budget(PLANNING * self.allowance, self.spent)
         found = self._laid_out(fast, {}, budget)
         if self._options.reverse and found.head > limit:
-            backward = {i: without(draft, slow) for i, draft in self._reversibles(groups).items()}
+            backward = {i: without(draft, slow) for i, draft in self._reversibles(drafts).items()}
             found = _lower(found, self._laid_out(fast, backward, budget))
-        settled = self._settled(found, drafts, groups)
+        settled = self._settled(found, drafts)
         return replace(self._with_loops(found), slow=slow_tensors(self._placer, settled, slow))
 
-    def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
+    def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> list[Draft]:
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
-        groups: dict[int, tuple[int, Candidate]] = {}
         for number in range(len(self._graph.nodes)):
             if number in self._builtins:
                 drafts.append(self._builtin_draft(number))
                 continue
             for group in of_chain[number]:
-                groups[len(drafts)] = number, group
                 form = in_two_rows(self._chains[number], group.geometry) if self._options.two_rows else group.geometry
                 drafts.append(self._draft(number, form))
-        return drafts, groups
+        return drafts
 
-    def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
+    def _is_beaten(self, other: Plan, drafts: Sequence[Draft]) -> bool:
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -234,17 +224,21 @@ class Planner:
 
         if other.macs > sum(step.macs for step in steps) or not loses({}):
             return False
-        return not self._options.reverse or loses(self._reversibles(groups))
+        return not self._options.reverse or loses(self._reversibles(drafts))
 
-    def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
-        return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
+    def _reversibles(self, drafts: Sequence[Draft], least: int = 0) -> dict[int, Draft]:
+        """Return the groups of at least `least` bytes that can run in reversed row order, by their plan steps."""
+        groups = {
+            i: draft.group for i, draft in enumerate(drafts) if draft.group and self._placer.bound(draft) >= least
+        }
+        return {i: backward for i, group in groups.items() if (backward := self._reversed(*group))}
 
-    def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
+    def _plan(self, drafts: Sequence[Draft], budget: Budget) -> Plan:
         found = self._laid_out(drafts, {}, budget)
         top = found.head - min(TFLM_ALIGN, int(found.head * REVERSED_GAIN))
-        if self._options.reverse and self._may_be_lower(top, drafts, groups):
-            found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
-        return self._with_loops(self._in_batches(found, drafts, groups, budget))
+        if self._options.reverse and self._may_be_lower(top, drafts):
+            found = _lower(found, self._laid_out(drafts, self._reversibles(drafts), budget))
+        return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
         """Return the plan with its groups changed to take as little time as `head` bytes allow.
@@ -254,9 +248,9 @@ class Planner:
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
             return None
-        budget, (drafts, groups) = Budget(PLANNING * self.allowance, self.spent), self._drafts(cuts)
-        settled, found = self._settled(plan, drafts, groups), plan
-        for number, name, group in _tiled(plan, groups):
+        budget, found = Budget(PLANNING * self.allowance, self.spent), plan
+        settled = self._settled(plan, self._drafts(cuts))
+        for number, name, group in _tiled(plan, settled):
             place = partial(self._with_form, found, settled, number, name, head, budget)
             better = self._forms(name, group, price).within(head, place, budget)
             settled[number], found = better or (settled[number], found)
@@ -281,25 +275,22 @@ class Planner:
         least = groups.least_bytes(self._chain(name, form.group), form.group)
         if least > limit:
             return replace(form, nbytes=least)
-        found = self._traced(name, form.group)
-        draft = found.draft(placed=False)
-        cost = price(tuple(work_of(found.trace, is_reversed=form.group.is_reversed)))
-        return GroupForm(form.group, cost, self._placer.bound(draft), _work(draft))
+        trace, draft = self._traced(name, form.group)
+        cost = price(tuple(work_of(trace, is_reversed=form.group.is_reversed)))
+        return GroupForm(form.group, cost, self._placer.bound(rough := draft(placed=False)), _work(rough))
 
-    def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
+    def _settled(self, plan: Plan, drafts: Sequence[Draft]) -> list[Draft]:
         turned = [i for i, step in enumerate(plan.steps) if isinstance(step, Group) and step.is_reversed]
-        backward = self._reversibles(groups) if turned else {}
+        backward = self._reversibles(drafts) if turned else {}
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
-    def _in_batches(
-        self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget
-    ) -> Plan:
+    def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
         """Return a plan without a larger head whose packed kernels compute as many pixels at once as possible.
 
         Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
         """
-        settled, head = self._settled(plan, drafts, groups), plan.head
-        for number, name, group in _tiled(plan, groups):
+        settled, head = self._settled(plan, drafts), plan.head
+        for number, name, group in _tiled(plan, settled):
             chain, best = self._chain(name, group), group
             each = [i for i in range(len(best.stages)) if joins(chain, best, i)]
             each.sort(key=lambda i: -chain.ops[best.first + i].macs)
@@ -350,10 +341,9 @@ class Planner:
         steps = (replace(step, loops=self._loops(step)) if isinstance(step, Group) else step for step in plan.steps)
         return replace(plan, steps=tuple(steps))
 
-    def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        high = [i for i, draft in enumerate(drafts) if self._placer.bound(draft) >= top]
-        backward = self._reversibles({i: groups[i] for i in high if i in groups})
-        return all(i in backward and self._placer.bound(backward[i]) < top for i in high)
+    def _may_be_lower(self, top: int, drafts: Sequence[Draft]) -> bool:
+        backward = {**dict(enumerate(drafts)), **self._reversibles(drafts, top)}
+        return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
         """Return the plan of these steps with addresses. `reversibles` are the groups in reversed row order, by step
@@ -373,8 +363,7 @@ class Planner:
         found = self._reversed_form(number, group, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        backward = self._new_traced(number, replace(found, is_reversed=True)).draft()
-        self._placing.spend(_work(backward))
+        backward = self._new_draft(number, replace(found.geometry, is_reversed=True))
         return backward if backward.keys() == draft.keys() else None
 
     def _reversed_form(self, number: int, group: Candidate, limit: int) -> Candidate | None:
@@ -408,14 +397,16 @@ class Planner:
         return draft
 
     def _new_draft(self, number: int, group: Candidate) -> Draft:
-        draft = self._new_traced(number, group).draft()
-        self._placing.spend(_work(draft))
-        return draft
+        _, draft = self._new_traced(number, group)
+        found: Draft = draft()
+        self._placing.spend(_work(found))
+        return found
 
     def _chain(self, number: int, group: Candidate) -> Chain:
         return self._reversed_chain(number, group.stripes > 0).chain if group.is_reversed else self._chains[number]
 
-    def _new_traced(self, number: int, group: Candidate) -> _Traced:
+    def _new_traced(self, number: int, group: Candidate) -> tuple[Trace, Callable[..., Draft]]:
+        """Simulate the iterations of a group. Return the iterations and a function that makes the group's draft."""
         chain = self._chain(number, group)
         trace, rolling_buffers = groups.rebuild(chain, group)
         at_border = groups.border(chain, group.first, group.last)
@@ -435,10 +426,16 @@ class Planner:
             found = in_units(found, unit_bytes((m.op for m in trace.members), pixels=group.stripes > 0))
         if not self._options.overlap:
             found = tuple(r.in_full() for r in found)
-        return _Traced(step, trace, found, (*self._whole[number], *at_border.through))
+        whole = *self._whole[number], *at_border.through
+
+        def draft(*, placed: bool = True) -> Draft:
+            return replace(drafted(step, found, whole, placed=placed), group=(number, group))
+
+        return trace, draft
 
     def _new_roomier_draft(self, number: int, group: Candidate, placed: bool) -> Draft:
-        return self._traced(number, group).draft(placed=placed)
+        _, draft = self._traced(number, group)
+        return draft(placed=placed)
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
@@ -512,13 +509,11 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
     return backward if backward.head < forward.head else forward
 
 
-def _tiled(plan: Plan, groups: Mapping[int, tuple[int, Candidate]]) -> Iterator[tuple[int, int, Candidate]]:
-    """Yield each tiled group of a plan in its chosen form, with the numbers of its plan step and of its region."""
-    for number, (name, group) in groups.items():
-        step = plan.steps[number]
-        if isinstance(step, Group) and step.stripes:
-            form = replace(group, nbytes=0, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
-            yield number, name, replace(form, is_reversed=step.is_reversed)
+def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Candidate]]:
+    """Yield each tiled group of a plan, with the numbers of its plan step and of its region."""
+    for number, (step, draft) in enumerate(zip(plan.steps, tuple(drafts), strict=True)):
+        if draft.group and isinstance(step, Group) and step.stripes:
+            yield number, draft.group[0], replace(draft.group[1], stages=step.stages)
 
 
 def cost(plan: Plan) -> tuple[int, int]:
@@ -545,15 +540,3 @@ def _least_cost(chain: Chain, price: Pricing, alone: Callable[[Work], float], gr
     source = chain.source.tensor if chain.source else None
     each = least_work_of(*groups.members_of(chain, group), source, is_reversed=group.is_reversed)
     return price([min(forms, key=alone) if len(forms) > 1 else forms[0] for forms in each])
-
-
-@dataclass(frozen=True, slots=True)
-class _Traced:
-    step: Group
-    trace: Trace
-    ranges: tuple[LiveRange, ...]
-    whole: tuple[TensorId, ...]
-    """Tensors that stay in memory while the group runs, although the group does not use them."""
-
-    def draft(self, *, placed: bool = True) -> Draft:
-        return drafted(self.step, self.ranges, self.whole, placed=placed)
