@@ -1,4 +1,4 @@
-"""Converts groups of a plan to a program: workspace offsets, records of tensors, and operands in their order of use."""
+"""Converts groups of a plan to a program for the C library."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the smallest part of the arena that contains all buffers of a custom operator, and maybe other buffers."""
+    """Return the smallest part of the arena that contains all buffers of a custom operator."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -75,7 +75,6 @@ class _Lowering:
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
         self.inputs = custom.inputs
-        """Inputs of the program, including an external input, for which TFLM has no tensor."""
         if self.source:
             self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
         self.workspace = workspace(custom)
@@ -83,7 +82,6 @@ class _Lowering:
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
         self.layout: int = RowLayout.HWC
-        """Order in which the current plan step stores the rows of whole tensors."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
         # A sliding input has a counter, which is stored after the last rolling buffer.
         before = (None, *(s.tensor for s in self.plan.states))
@@ -93,7 +91,6 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """Has the number and the place of the rolling buffer of each tensor whose rows outlive an inference."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -232,9 +229,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. `nests` has the loop nest of each tensor's producer in
-        the group.
-        """
+        """Return the number of a tensor's record. `nests` has the loop nests of the tensors that the group makes."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -261,11 +256,9 @@ class _Lowering:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:
             return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
-        # an operator that never runs has no buffer
         return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena, with workspace for its older rows or its int8 pixels."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.start) if kept else (0, 0)
@@ -285,7 +278,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an output becomes complete. Sums become complete in the last stripe."""
+    """Return the stripes in which an output becomes complete. int32 sums become complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

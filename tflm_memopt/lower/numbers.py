@@ -33,7 +33,7 @@ NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.AD
 
 
 class ConstantForm(NamedTuple):
-    """The form in which a program stores the numbers of an operator."""
+    """How a program stores the numbers of an operator."""
 
     kind: Kind
     packing: Packing

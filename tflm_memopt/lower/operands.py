@@ -27,8 +27,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands.
 
-    `demanded` are the numbers of the inputs in the order of the program. `packed` tells whether the weights contain the
-    scales.
+    `demanded` are the numbers of the inputs in the order of the program. With `packed`, the scales are left out.
     """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)

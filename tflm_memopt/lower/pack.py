@@ -184,7 +184,7 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts for all channels and for `more` additional channels that are unused."""
+    """Return biases, multipliers and shifts of all channels, followed by `more` unused channels."""
     return _int32(_mve_scales(op, more).T)
 
 

@@ -25,7 +25,7 @@ FEW_ROWS = 4
 
 
 def parts(program: Program) -> int:
-    """Return an integer with a bit set for each part of the library that the program needs."""
+    """Return an integer in which a bit is set for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     valid = [op for op in program.ops if op.inputs and max(*op.inputs, op.output) < len(program.tensors)]
     macs = sum(_macs(op, program.tensors) for op in valid)
@@ -119,7 +119,7 @@ def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
 
 
 def _has_rows(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_rows() of the C library saves time for the operator."""
+    """Return whether the C library's function tmo_iterate_rows() saves time for the operator."""
     return op.packing is Packing.NONE and not op.iterative and op.tile == 0 and made.height > FEW_ROWS
 
 

@@ -77,9 +77,7 @@ def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -
 
 
 def unpack(data: bytes) -> Program:
-    """Decode the bytes that `pack` has written. Raises ModelError for another version of the format and for incomplete
-    data.
-    """
+    """Decode a program. Raises ModelError for incomplete data or another version of the format."""
     try:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)

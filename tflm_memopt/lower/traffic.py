@@ -54,9 +54,7 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """Return the bytes of constants that these iterations read. `copied` are the bytes of weights that are copied
-    first.
-    """
+    """Return the bytes of constants that iterations read. `copied` bytes of weights are copied before them."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes

@@ -25,13 +25,11 @@ from tflm_memopt.plan.plan import GroupSharding, OpSharding, Plan, Role
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Both cores spend all their time on the model."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Two cores split an operator's channels at multiples of this number, which depends on the layout of the weights."""
 PIXELS = {Packing.DSP_CONV: 4}
 """Number of pixels that a kernel with packed weights computes in a call. Fewer pixels take the same time."""
 LEAST_PACKED = 4
-"""Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
 """No core computes exactly this number of columns of a wider row, since the scratch would be too small."""
 MOST_SERIAL = 0.2
@@ -44,7 +42,7 @@ BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The bytes [first, end) of each pixel, for `pixels` pixels at distances of `pitch` bytes."""
+    """Bytes [first, end) of each of `pixels` pixels, which begin at byte `start` and every `pitch` bytes after it."""
 
     start: int
     pixels: int
@@ -95,7 +93,6 @@ class _Group:
         """Addresses of whole tensors. Slow memory is numbered as if it followed the arena's head."""
 
     def _solid(self, role: Role, key: int, nbytes: int, start: int = 0) -> tuple[Patch, ...]:
-        """Return `nbytes` bytes of a buffer from byte `start`, or nothing if the group has no such buffer."""
         found = self.plan.find(role, key)
         return (Patch(found[1] + start, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
@@ -195,7 +192,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Estimate the fraction of a pixel's work that both cores repeat if they share the pixel's channels."""
+    """Estimate which fraction of a pixel's work both cores do if each core computes some channels of the pixel."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -257,8 +254,8 @@ def _balanced(
     """Choose a split for each operator so that both cores finish early, and return the splits and end times.
 
     `before` has the start time of each core. The operators of a group alternate row by row, so a core with more work in
-    one operator can get less work in another. Of all choices in which core 0 takes a similar time, only the best is
-    kept. If several choices end at the same time, the one with the least work of core 1 wins.
+    one operator can get less work in another. Of all choices in which core 0 takes a similar time, only the choice with
+    the least work of core 1 is kept.
     """
     grain = sum(max(candidate.times[0] for candidate in each) for each in candidates) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
@@ -285,7 +282,7 @@ def fraction(sharding: OpSharding, writes: Rows) -> float:
 
 
 def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[int]:
-    """Yield the iterations in which a core would access bytes that the other core writes in the same iteration."""
+    """Yield the iterations in which one core would access bytes that the other core writes at the same time."""
     for number, (key, _) in enumerate(group.iterations):
         if key != sharding.op:
             continue
@@ -299,8 +296,9 @@ def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[
 def _barriers(
     group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations before which the cores wait. `enters` tells whether the custom operator ran other groups
-    before.
+    """Yield the iterations before which the cores wait for each other.
+
+    `enters` tells whether another group of the same custom operator runs before the group.
     """
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]

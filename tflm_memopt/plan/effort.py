@@ -59,11 +59,9 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Return the estimated remaining seconds of a conversion. `found` is the number of completed searches. `searches`
-    is the number of all searches.
+    """Estimate the remaining seconds of a conversion, of whose `searches` searches `found` are complete.
 
-    `spent` are the seconds so far. `layouts` is the maximum seconds per plan to find exact layouts.
-
+    `spent` are the seconds so far. `layouts` are the maximum seconds to find the exact layouts of a plan.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -106,7 +104,7 @@ class Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget for the next of `waiting` searches, which is more than an equal part."""
+        """Return the budget for the next of `waiting` searches, which is up to GENEROUS times an equal part."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:

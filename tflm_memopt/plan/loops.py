@@ -28,7 +28,7 @@ SKIP_BYTES = 5
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The next iteration of one of the group's operators."""
+    """The next iteration of one operator of a group."""
 
     stage: int
     """Position of the operator in the group."""
@@ -120,7 +120,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Replace repetitions of `period` items by loops where this saves bytes, and return the result."""
+        """Replace repetitions of `period` items by loops that save bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         starts, ends = edges[::2], edges[1::2]

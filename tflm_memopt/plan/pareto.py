@@ -13,7 +13,6 @@ def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], gra
     `costs` is the function that returns both costs of an option, and then figures that decide between options of equal
     cost. `grain` is the amount by which the second cost must be lower than that of the last option kept.
 
-
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]
     """

@@ -117,13 +117,10 @@ class Stage:
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of
-        the group.
-        """
+        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row."""
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
-        """Return whether a kernel with packed weights runs the operator."""
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
 
 
@@ -232,7 +229,7 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """Return the buffer with the given role and number, if any, and the offset of the buffer."""
+        """Return the first buffer with the given role and number, and its offset, or None if there is no buffer."""
         return self._by_key.get((role, key))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Plans a row graph: cuts every region into groups, then places all buffers of the model together."""
+"""Plans a model: divides every region into groups of operators, then places all buffers of the model together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Estimated planning seconds per plan step, iteration, pair of buffers, and layout constraint (plan/effort.py)."""
+"""Estimated planning seconds per plan step, iteration, pair of buffers, and least distance (plan/effort.py)."""
 ORDER_SECONDS = 1e-3
 """Minimum search budget, in seconds per operator, with which another operator order is worth planning."""
 PLANNING = 1 - ORDERING - SEARCH
@@ -46,7 +46,7 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they can save 16 bytes or, if less, this fraction of the head."""
 KEPT_DRAFTS, KEPT_TRACES = 256, 4
-"""Sizes of two caches: for plan steps with several pixels at once, and for simulations of plan steps."""
+"""Sizes of two caches, for groups that compute several pixels at once and for simulations of groups."""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
@@ -90,9 +90,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm` is the planner of the same graph whose results are reused. `searching` is the shared search budget of
-        all planners.
-        """
+        """`warm` is a planner of the same graph whose results are reused. All planners share the budget `searching`."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -117,7 +115,6 @@ class Planner:
         self.spent = self._searching.spent
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Finished plans by the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
             warm._rows if warm else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -157,7 +154,7 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the smallest arena head within `macs`, or a plan in `known` if nothing better exists."""
+        """Return the plan with the smallest arena head within `macs`, or a plan in `known` that is not worse."""
         budget = budget or Budget(PLANNING * self.allowance, self.spent)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -171,7 +168,10 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute that uses slow memory least, in `limit` bytes of fast memory, if any."""
+        """Return the plan without recompute and with at most `limit` bytes of fast memory that uses slow memory least.
+
+        If no plan keeps the limit, the result is None.
+        """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
         each = [
@@ -227,7 +227,6 @@ class Planner:
         return not self._options.reverse or loses(self._reversibles(drafts))
 
     def _reversibles(self, drafts: Sequence[Draft], least: int = 0) -> dict[int, Draft]:
-        """Return the groups of at least `least` bytes that can run in reversed row order, by their plan steps."""
         groups = {
             i: draft.group for i, draft in enumerate(drafts) if draft.group and self._placer.bound(draft) >= least
         }
@@ -241,9 +240,9 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with its groups changed to take as little time as `head` bytes allow.
+        """Return the plan with its tiled groups changed to take as little time as `head` bytes allow.
 
-        The result is None if another planner made the plan. Groups that run row by row stay as they are.
+        The result is None if another planner made the plan.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -285,7 +284,7 @@ class Planner:
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
-        """Return a plan without a larger head whose packed kernels compute as many pixels at once as possible.
+        """Return a plan with the same head or less whose packed kernels compute as many pixels at once as possible.
 
         Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
         """
@@ -310,10 +309,9 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick buffer layout. The search stops at `enough` bytes.
+        """Return a plan of these steps with a quick layout of the buffers. The search stops at `enough` bytes.
 
-        The search starts from the layout of each plan in `starts` in turn. None stands for a start with the largest
-        buffers.
+        The search begins with the layout of each plan in `starts` in turn, or for None with the largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -346,8 +344,9 @@ class Planner:
         return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these steps with addresses. `reversibles` are the groups in reversed row order, by step
-        number.
+        """Return the plan of these steps with addresses.
+
+        `reversibles` has the plan steps that may run in reversed row order, by their number.
         """
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -382,7 +381,6 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Plan one of TFLM's operators, whose output may reuse bytes of an input that is not read later."""
         node, sizes = self._builtins[number], self._placer.sizes
         alive, step = self._alive(number), Builtin(node.op, node.macs)
         there = any(self._lives.before(t, number) for t in node.outputs)
@@ -406,7 +404,7 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).chain if group.is_reversed else self._chains[number]
 
     def _new_traced(self, number: int, group: Candidate) -> tuple[Trace, Callable[..., Draft]]:
-        """Simulate the iterations of a group. Return the iterations and a function that makes the group's draft."""
+        """Return the simulated iterations of a group, and a function that makes the group's draft."""
         chain = self._chain(number, group)
         trace, rolling_buffers = groups.rebuild(chain, group)
         at_border = groups.border(chain, group.first, group.last)
@@ -454,9 +452,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order, the model's own first. `spent` is the record of the planning
-    time.
-    """
+    """Return a planner for each promising operator order, the model's own first. `spent` records the planning time."""
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, spent)
@@ -473,7 +469,7 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield each planner's plan of smallest arena head with at most `macs` operations, or an equal plan in `known`."""
+    """Yield the plan of each planner with the smallest arena head within `macs`, or a plan in `known`."""
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
     for i, planner in enumerate(found):
@@ -510,7 +506,7 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Candidate]]:
-    """Yield each tiled group of a plan, with the numbers of its plan step and of its region."""
+    """Yield the plan step, the region and the form of each tiled group of a plan."""
     for number, (step, draft) in enumerate(zip(plan.steps, tuple(drafts), strict=True)):
         if draft.group and isinstance(step, Group) and step.stripes:
             yield number, draft.group[0], replace(draft.group[1], stages=step.stages)

@@ -14,8 +14,9 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Report the remaining time whenever a search has found its groups. `layouts` is the number of seconds for layouts
-    of a plan.
+    """Report the remaining time whenever a search has found its groups.
+
+    `layouts` are the maximum seconds to find the exact layouts of a plan.
     """
     found = 0
 

@@ -23,7 +23,7 @@ Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the bytes of any layout. `known` is a lower bound from another method."""
+    """Return a lower bound of the bytes of any layout, which is at least the lower bound `known`."""
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i)) for clique in itertools.islice(_cliques(constraints), MOST_LISTED)
     )
@@ -33,10 +33,7 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 
 
 def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch.
-
-    `pairs` are all pairs of buffers that are live together, in both orders.
-    """
+    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch."""
     live: dict[int, set[int]] = {}
     for i, j in pairs:
         live.setdefault(i, set()).add(j)

@@ -47,17 +47,17 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """Return the used fraction of each core's time. `busy` has the processor time of each model in millionths."""
+        """Return the used fraction of each core's time. `busy` has the fraction of each model in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the busy time of each core to `most`. Return for each model and core a variable that is 1 if the model
-        runs on the core.
+        """Limit the busy time of each core to `most`. Return a variable for each model and core.
 
-        `busy` has the processor time of each model. `whole` is an upper bound of the sum of all processor times.
+        The variable is 1 if the model runs on the core. `busy` has the processor time of each model, and `whole` is an
+        upper bound of its sum.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -93,10 +93,9 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice of plans that needs the least RAM and keeps the limits, if any.
+        """Return the choice of plans within the limits that has the least RAM and then the least load, if any.
 
-        If several choices have the least RAM, the least load decides. If `least_ram` is False, the load is minimised
-        first, then the RAM.
+        If `least_ram` is False, the load is minimised before the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:

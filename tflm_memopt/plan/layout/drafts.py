@@ -27,7 +27,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are live with all their bytes during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """Buffers of the plan step apart from the tensors in `whole`, without offsets."""
+    """All other buffers of the plan step."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances between buffers of the plan step in bytes, with the same keys as LayoutProblem.constraints."""
     most_alive: int = 0
@@ -76,10 +76,10 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 
 _Place = tuple[Role, int, int]
+"""Role and key of a buffer, and its plan step or -1 for a tensor, which may be live in several plan steps."""
 
 
 def _place_of(buffer: Buffer, step: int) -> _Place:
-    """Return what identifies a buffer of a plan step in a plan: its role, its key, and the step or -1 for a tensor."""
     key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
     return buffer.role, key, -1 if buffer.role is Role.TENSOR else step
 
@@ -97,8 +97,9 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of `drafts` and their layout problem. `reversibles` are the reversed groups by step
-        number.
+        """Return the buffers of `drafts` and their layout problem.
+
+        `reversibles` has the plan steps that may run in reversed row order, by their number.
         """
         found = self._buffers(drafts)
         buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}

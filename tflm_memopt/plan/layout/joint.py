@@ -23,7 +23,7 @@ Distances = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """The plan of one of the models that share an arena."""
+    """One of the models that share an arena."""
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return a start address for each model, where models that may not share bytes lie side by side."""
+    """Return start addresses of all models at which models that may not share bytes lie side by side."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
@@ -170,6 +170,5 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets, marked as optimal only if its head reaches the lower bound."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -93,10 +93,9 @@ class Layout:
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout found within the limits.
+    """Return the best layout that is found within `budget` and `seconds` of CP-SAT's deterministic time.
 
-    `seconds` is the time limit of CP-SAT in deterministic seconds. `budget` is the time budget of the whole call.
-    `part` is the name of the search, which is recorded if the budget runs out.
+    If the budget runs out, `part` is recorded as the name of the search.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -150,7 +149,6 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
 
 
 def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Budget) -> Layout:
-    """Return a layout at least as good as a known one. CP-SAT stops if a part of its time brings no progress."""
     part = max(PATIENCE, seconds * PATIENT)
     while seconds > 0 and not found.proven:
         before = found.top
@@ -163,7 +161,6 @@ def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Bu
 
 
 def _is_least(top: int, bound: int) -> bool:
-    """Return whether no layout can have a smaller head than a layout that ends at `top`."""
     return -(-top // ARENA_ALIGN) <= -(-bound // ARENA_ALIGN)
 
 

@@ -25,9 +25,7 @@ State = tuple[int, int, int]
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
-    """Return the best order found, at least as good as the given one. `seconds` is the limit of the work
-    (plan/effort.py).
-    """
+    """Return an order with at most the peak of the given one. `seconds` limits the search (plan/effort.py)."""
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
@@ -55,8 +53,9 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the possible next operators, or only one that is certainly best. Each result is an operator, the state
-        after it, and the live bytes while it runs.
+        """Return the possible next operators, or only one that is certainly best.
+
+        Each result is an operator, the state after it, and the live bytes while it runs.
         """
         done, ready, alive = state
         found = []
