@@ -133,15 +133,11 @@ class _Group:
     ) -> Iterator[Patch]:
         op, rows, at = member.op, member.op.reads[k], np.array([y], np.int64)
         first, end = (int(edge[0]) for edge in member.rows(k, at))
-        first_byte = int(member.first_bytes[k][y])
         left, right = (0, rows.w) if member.iterative else columns_under(op, k, columns)
         span = channels or (0, rows.c)
         for row in range(first, end):
-            start, unread = self.row(op.inputs[k], rows, row), max(0, first_byte - row * rows.row_bytes)
-            if unread:
-                yield Patch(start, 1, rows.row_bytes, min(unread, rows.row_bytes), rows.row_bytes)
-            elif right > left:
-                yield Patch(start + left * rows.c, right - left, rows.c, *span)
+            if right > left:
+                yield Patch(self.row(op.inputs[k], rows, row) + left * rows.c, right - left, rows.c, *span)
 
 
 def part(sharding: OpSharding, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:

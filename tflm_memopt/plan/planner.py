@@ -259,7 +259,7 @@ class Planner:
         self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
         draft = self._roomier_draft(name, form, True)
-        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
+        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan)
         return (draft, found) if found.head <= head else None
 
     def _forms(self, name: int, group: Candidate, price: Pricing) -> GroupForms:
@@ -308,23 +308,14 @@ class Planner:
                     plan, settled[number], best = found, draft, other
         return plan
 
-    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick layout of the buffers. The search stops at `enough` bytes.
-
-        The search begins with the layout of each plan in `starts` in turn, or for None with the largest buffers.
-        """
+    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, like: Plan) -> Plan:
+        """Return a plan of these steps whose layout is an improved layout of the plan `like`, up to `enough` bytes."""
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-        known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
-        for warm in starts:
-            if warm is None:
-                placed = layout.place(known, seconds=0, budget=budget, part=part)
-            else:
-                at = {(b.role, b.key): offset for b, offset in warm.placed()}
-                placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
-            if placed.top <= known.lower_bound:
-                break
-        return self._as_plan(drafts, buffers, problem, replace(placed, proven=False))
+        known = replace(problem, lower_bound=max(problem.lower_bound, enough))
+        at = {(b.role, b.key): offset for b, offset in like.placed()}
+        placed = layout.climb(known, budget, SearchPart.BATCHES, [at.get((b.role, b.key), 0) for b in buffers])
+        return self._as_plan(drafts, buffers, problem, placed)
 
     def _as_plan(
         self, drafts: Sequence[Draft], buffers: Sequence[Buffer], problem: layout.LayoutProblem, placed: layout.Layout
