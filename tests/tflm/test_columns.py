@@ -6,6 +6,7 @@ import pytest
 from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from models import Net
+from property.floats import in_float
 from property.layers import COLUMNS
 from property.networks import Recipe, recipes
 from property.test_random_models import examine
@@ -40,6 +41,19 @@ def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
     assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16", "FLOAT32"])
+def test_windows_over_more_rows_than_the_library_supports(dtype: str) -> None:
+    """A convolution over all 80 electrodes gets a window of 80 columns."""
+    net = Net(activations="INT16" if dtype == "INT16" else "INT8")
+    x = net.depthwise_conv2d(net.conv2d(net.input((1, 80, 50, 1)), 8, kernel=(1, 9)), kernel=(80, 1), padding="VALID")
+    x = net.conv2d(net.pool(x, kernel=(1, 4), stride=(1, 4)), 6, kernel=(1, 5))
+    data = in_float(net.model(x), 1) if dtype == "FLOAT32" else net.model(x)
+    result = tflm_memopt.optimize(data, effort=0.05)
+    assert not result.report.kept_builtin
+    assert result.report.arena.total < result.report.original_arena.total / 3
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 

@@ -1,7 +1,9 @@
-"""Exchanges rows and columns of networks such as BC-ResNet, which reduce each column and add the results to the map.
+"""Exchanges rows and columns of two kinds of networks, in which whole maps must otherwise be kept.
 
-A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. After the
-exchange, operators can compute one row at a time. Integer sums do not depend on their order, so the bytes stay equal.
+Networks such as BC-ResNet reduce each column and add the results to the map. A reduction of columns needs all rows of a
+map before its result can be used. Networks for many electrodes have windows of more rows than the library supports.
+After the exchange, operators can compute one row at a time. Integer sums do not depend on their order, and windows of a
+single row or column add in the same order as before, so the bytes stay equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,9 +12,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, renamed
 from tflm_memopt.ops.context import AXES, CONVOLUTIONS, EXPLICIT_PADDING, POOLS, REDUCTIONS, OperatorContext
-from tflm_memopt.ops.opset import refusal
+from tflm_memopt.ops.opset import Unsupported, refusal, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, reason_to_stay, replace_ops
 
 INTEGERS = frozenset({"INT8", "INT16"})
@@ -29,7 +32,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """An output pixel of these operators depends on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Exchanging rows and columns would change these operators' float32 results, because it reorders their sums."""
+"""Exchanging rows and columns may change these operators' float32 results, because it reorders their sums."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -44,14 +47,34 @@ Maps = Callable[[Graph, Op], list[TensorId]]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction along columns. The match has all operators that must swap rows and columns at the same time."""
-    if op.type not in REDUCTIONS or not has(op, 1) or graph.producer(op.outputs[0]) is not op:
-        return None
-    context = OperatorContext(graph, op)
-    if not _is_map(context.input()) or context.axes() != {1} or not _is_map(context.output):
+    """Match a reduction along columns, or a window of too many rows. The match has all operators that must swap rows
+    and columns at the same time.
+    """
+    if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None
     part = _part(graph, op)
     return part if max(_waiting(graph, part, 1), default=0) and not any(_waiting(graph, part, 2)) else None
+
+
+def _reduces_columns(graph: Graph, op: Op) -> bool:
+    if op.type not in REDUCTIONS or not has(op, 1):
+        return False
+    context = OperatorContext(graph, op)
+    return _is_map(context.input()) and context.axes() == {1} and _is_map(context.output)
+
+
+def _is_too_tall(graph: Graph, op: Op) -> bool:
+    source = graph.tensors[op.inputs[0]]
+    if not _is_long(graph, op, 1) or not _is_map(source) or 1 in source.shape[1:3]:
+        return False
+    return isinstance(row_op(OperatorContext(graph, op)), Unsupported) and rearranged(graph, op, EXCHANGED) is not None
+
+
+def _is_long(graph: Graph, op: Op, axis: int) -> bool:
+    """Return whether the operator has a window of more than MAX_KERNEL_H elements along an axis."""
+    if op.type not in WINDOWS or not op.options or ("CONV" in op.type and not has(op, 1)):
+        return False
+    return OperatorContext(graph, op).kernel()[axis - 1] > MAX_KERNEL_H
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
@@ -59,6 +82,8 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:
             yield max(t.nbytes for t in maps)
+        elif _is_long(graph, op, axis):
+            yield graph.tensors[op.inputs[0]].nbytes
 
 
 def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | str:
@@ -126,7 +151,8 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
         return None
     if any(len(t.shape) != 4 for t in (*computed, *(results if len(axes) < 2 else ()))):
         return None
-    if op.type in SUMS and any(t.dtype not in INTEGERS for t in (*computed, *results)):
+    in_order = op.type in WINDOWS and bool(op.options) and 1 in OperatorContext(graph, op).kernel()
+    if op.type in SUMS and not in_order and any(t.dtype not in INTEGERS for t in (*computed, *results)):
         return None
     if op.type in WINDOWS | SIZED and order != EXCHANGED:
         return None
