@@ -63,6 +63,14 @@ tmo_memory memory = {nullptr, 0, &source};
 
 void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
 
+void *InputData(const tflite::micro::TfLiteContext *context, const tflite::micro::TfLiteNode *node, int k) {
+  return tflite::micro::GetEvalInput(context, node, k)->data.data;
+}
+
+void *OutputData(const tflite::micro::TfLiteContext *context, const tflite::micro::TfLiteNode *node, int k) {
+  return tflite::micro::GetEvalOutput(context, node, k)->data.data;
+}
+
 /* If `threads` is true, programs for two cores run on two threads, whose random delays have the seed `jitter`. */
 bool threads = false;
 uint32_t jitter = 0;

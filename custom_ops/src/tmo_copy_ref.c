@@ -100,38 +100,6 @@ typedef struct {
 
 enum { FEW_MOVES = 4 };
 
-/* Returns the smallest x that is not negative and for which x times step is at least `least`. */
-static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
-
-/* Finds the source of a move in row r of the rows that an access record selects from an operand. Returns false if the sources of adjacent output rows
- * are not equally far apart. */
-static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tmo_access *access, uint32_t r, const output_rows *to, row_source *s) {
-  const tmo_move *const m = s->move;
-  const uint32_t row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* the number of a row before row 0 wraps to a large number */
-  const uint32_t phase = (uint32_t)phase_of(m, to->y), part = (uint32_t)m->phase_step;
-  uint32_t offset = m->source + phase * part;
-  s->step = 0;
-  s->first = 0;
-  if (access->table != 0 || in->depth < in->height) return false;
-  const uint32_t start = tmo_row_offset(in, 0), down = in->height > 1 ? tmo_row_offset(in, 1) - start : 0, mul = access->mul, div = access->div;
-  offset += start + row * down;
-  if (mul == 0) {
-    if (m->period > 1 && phase + to->n > m->period) return false;
-    s->rows = row < in->height ? to->n : 0;
-    if (m->period > 1) s->step = (int32_t)part;
-  } else {
-    const bool even = div == 1 ? m->period <= 1 : mul == 1 && m->period == div && part * div == down && (m->shift - access->add) % (int32_t)div == 0;
-    if (!even) return false;
-    const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in fractions of an input row */
-    s->step = (int32_t)(div == 1 ? mul * down : part);
-    s->first = steps_to(-at, mul);
-    s->rows = steps_to((int32_t)(in->height * div) - at, mul) - s->first;
-    if (s->rows > to->n - s->first) s->rows = s->first < to->n ? to->n - s->first : 0;
-  }
-  if (s->rows > 0) s->from = tmo_base_of(run, in) + (offset + s->first * (uint32_t)s->step);
-  return true;
-}
-
 /* An operand, and the total number of rows that an iteration reads from the preceding operands. */
 typedef struct {
   const tmo_access *access;
@@ -145,19 +113,54 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
+/* Returns the smallest x that is not negative and for which x times step is at least `least`. */
+static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
+
+/* Finds the source of the move s->move in an operand. Returns false if the sources of adjacent output rows are not equally far apart. */
+TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_operand *of, const output_rows *to, row_source *s) {
+  const tmo_tensor *const in = &tmo_tensors(run->program)[*of->input];
+  const tmo_access *const access = of->access;
+  const tmo_move *const m = s->move;
+  const uint32_t mul = access->mul, div = access->div, r = m->row - of->first, height = in->height;
+  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in fractions of an input row */
+  if (access->table != 0 || in->depth < height) return false;
+  uint32_t row = (uint32_t)at, down = tmo_row_bytes(in), step = mul * down, part = 0;
+  if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 has a large number */
+  if (tmo_is_reversed(in)) {
+    row = height - 1 - row;
+    down = 0 - down;
+    step = 0 - step;
+  }
+  if (m->period > 1) {
+    const uint32_t phase = (uint32_t)phase_of(m, to->y);
+    step = (uint32_t)m->phase_step;
+    part = phase * step;
+    if (mul == 0 ? phase + to->n > m->period : div == 1 || m->period != div || step * div != down || (m->shift - access->add) % (int32_t)div != 0) return false;
+  }
+  if (mul > 1 && div > 1) return false;
+  if (mul == 1 && div > 1 && m->period != div) return false;
+  s->step = (int32_t)step;
+  s->first = mul > 0 ? steps_to(-at, mul) : 0;
+  s->rows = mul > 0 ? steps_to((int32_t)(height * div) - at, mul) : row < height ? to->n : 0;
+  if (s->rows > to->n) s->rows = to->n;
+  s->rows = s->rows > s->first ? s->rows - s->first : 0;
+  if (s->rows > 0) s->from = tmo_base_of(run, in) + (in->offset + row * tmo_row_bytes(in) + m->source + part + s->first * step);
+  return true;
+}
+
 /* Finds the sources of n moves for several output rows. Returns false if the rows cannot be computed together. */
 static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   for (row_source *s = sources; s != sources + n; ++s, ++moves) {
     find_operand(&of, moves->row);
     s->move = moves;
-    if (!find_source(run, &tmo_tensors(run->program)[*of.input], of.access, moves->row - of.first, to, s)) return false;
+    if (!find_source(run, &of, to, s)) return false;
   }
   return true;
 }
 
 /* Runs all moves of one output row. */
-static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const output_rows *to) {
+TMO_OWN_FRAME static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const output_rows *to) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
   uint32_t known = UINT32_MAX; /* number of the row to which `from` points */
@@ -182,14 +185,15 @@ static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy 
 }
 
 /* Copies the bytes of all sources row by row, because the output may overlap the operands. */
-static void move_rows(const output_rows *to, row_source *sources, const row_source *last) {
+TMO_OWN_FRAME static void move_rows(const output_rows *to, row_source *sources, const row_source *last) {
   int8_t *row = to->row;
   if (last - sources == 1 && sources->move->count == 1) {
-    tmo_move all = *sources->move;
+    tmo_move all;
+    all.bytes = sources->move->bytes;
     all.count = (uint16_t)sources->rows;
     all.source_step = sources->step;
     all.target_step = (uint32_t)to->step;
-    if (all.count > 0) move_bytes(&all, sources->from, row + (int32_t)sources->first * to->step + all.target);
+    move_bytes(&all, sources->from, row + (int32_t)sources->first * to->step + sources->move->target);
     return;
   }
   for (uint32_t i = 0; i < to->n; ++i, row += to->step) {
@@ -216,7 +220,7 @@ static bool are_whole(const output_rows *to, const row_source *sources, const ro
 }
 
 /* Copies the rows of sources for which are_whole() returns true. */
-static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
+TMO_OWN_FRAME static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
   for (uint32_t i = 0; i < to->n;) {
     const row_source *s = sources;
     while (s != last && i - s->first >= s->rows) ++s;
@@ -242,7 +246,7 @@ static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
 
 /* Copies a run of bytes to each output row, and fills all other bytes of the rows. The bytes between the runs of two adjacent rows are filled
  * together. */
-static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
+TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;
   const int8_t *from = s->from;
@@ -264,48 +268,61 @@ static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
 
 /* Copies the rows up to `end` - 1 of an operator with one move, such as SLICE. The sources of the rows must be in the input and equally far apart.
  * Returns false for other operators, without copying anything. */
-static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
+TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
-  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
-  const uint32_t y = run->current.row, n = end - y, mul = access->mul, phase = (uint32_t)phase_of(m, y);
-  const uint32_t row = y * mul + (uint32_t)access->add + m->row, last = row + (n - 1) * mul;
-  if (op->n_inputs != 1 || access->table != 0 || access->div != 1 || (m->period > 1 && (mul > 0 || phase + n > m->period))) return false;
-  if (last >= in->height || row > last || in->depth < in->height || out->depth < out->height) return false;
-  const int8_t *from = tmo_base_of(run, in) + (tmo_row_offset(in, row) + m->source + phase * (uint32_t)m->phase_step);
-  int8_t *to = (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_row_offset(out, y) + m->target);
-  const uint32_t bytes = tmo_row_bytes(in) * mul, out_bytes = tmo_row_bytes(out);
-  tmo_move rows;
-  rows.bytes = m->bytes;
-  rows.count = (uint16_t)n;
-  rows.source_step = m->period > 1 ? m->phase_step : (int32_t)(in->layout == TMO_LAYOUT_HWC ? bytes : 0 - bytes);
-  rows.target_step = out->layout == TMO_LAYOUT_HWC ? out_bytes : 0 - out_bytes;
+  if ((access->table | in->layout | out->layout) != 0 || access->div + op->n_inputs != 2) return false;
+  const uint32_t y = run->current.row, mul = access->mul, n = end - y, row = y * mul + (uint32_t)access->add + m->row;
+  if (row >= in->height || (n - 1) * mul >= in->height - row || in->depth < in->height || out->depth < out->height) return false;
+  if (tmo_has_column_windows(in) || tmo_has_column_windows(out) || tmo_is_source(run->program, in)) return false;
+  const uint32_t bytes = tmo_row_bytes(in), out_bytes = tmo_row_bytes(out);
+  uint32_t step = bytes * mul, offset = in->offset + row * bytes + m->source;
+  if (m->period > 1) {
+    const uint32_t phase = (uint32_t)phase_of(m, y);
+    if (mul > 0 || phase + n > m->period) return false;
+    step = (uint32_t)m->phase_step;
+    offset += phase * step;
+  }
+  const int8_t *from = tmo_base_of(run, in) + offset;
+  int8_t *to = tmo_output_base(run, out) + (out->offset + y * out_bytes + m->target);
   if (m->count > 1) {
-    for (; rows.count > 0; --rows.count, from += rows.source_step, to += (int32_t)rows.target_step) move_bytes(m, from, to);
-  } else if (rows.bytes == out_bytes && rows.source_step == (int32_t)out_bytes && rows.target_step == out_bytes) {
+    for (uint32_t left = n; left > 0; --left, from += (int32_t)step, to += out_bytes) move_bytes(m, from, to);
+  } else if (m->bytes == out_bytes && step == out_bytes) {
     copy_piece(to, from, n * out_bytes);
   } else {
+    tmo_move rows; /* only the fields that move_bytes() reads are set */
+    rows.bytes = m->bytes;
+    rows.count = (uint16_t)n;
+    rows.source_step = (int32_t)step;
+    rows.target_step = out_bytes;
     move_bytes(&rows, from, to);
   }
   return true;
 }
 
-void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
+/* Returns whether all operands and the output of an operator are in buffers of whole rows. */
+TMO_OWN_FRAME static bool are_whole_rows(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    if (!has_whole_rows(run, &tensors[op->input[k]])) return false;
+  }
+  return has_whole_rows(run, &tensors[op->output]);
+}
+
+TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, uint32_t end) {
   const tmo_move *const moves = (const tmo_move *)(const void *)(copy + 1);
-  if (copy->n_moves == 1 && !copy->fills && copy_slice(run, op, moves, end)) return;
-  const tmo_view out = tmo_view_of(run, op->output);
-  const tmo_tensor *const t = out.tensor;
-  const bool is_reversed = t->layout != TMO_LAYOUT_HWC, pads = copy->fills && copy->n_moves == 1 && moves->count == 1;
+  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
+  const bool is_reversed = tmo_is_reversed(out), pads = copy->fills && copy->n_moves == 1 && moves->count == 1;
   const bool together = copy->n_moves <= FEW_MOVES && (pads || !copy->fills);
   row_source sources[FEW_MOVES];
   output_rows to;
-  to.bytes = tmo_row_bytes(t);
+  to.bytes = tmo_row_bytes(out);
   to.step = is_reversed ? -(int32_t)to.bytes : (int32_t)to.bytes;
   for (to.y = run->current.row; to.y < end; to.y += to.n) {
-    const uint32_t left = end - to.y, adjacent = is_reversed ? left : t->depth - tmo_remainder(to.y, t->depth);
-    to.n = !together ? 1 : left < adjacent ? left : adjacent;
-    to.row = (int8_t *)(uintptr_t)(out.base + tmo_row_offset(t, to.y));
-    if (to.n == 1 || !find_sources(run, op, &to, moves, copy->n_moves, sources)) {
+    const uint32_t left = end - to.y, at = is_reversed ? out->height - 1u - to.y : tmo_remainder(to.y, out->depth);
+    to.n = is_reversed || left < out->depth - at ? left : out->depth - at;
+    to.row = tmo_output_base(run, out) + (out->offset + at * to.bytes);
+    if (!together || to.n == 1 || !find_sources(run, op, &to, moves, copy->n_moves, sources)) {
       to.n = 1;
       if (copy->fills) memset(to.row, copy->fill, to.bytes);
       move_row(run, op, copy, &to);
@@ -317,4 +334,13 @@ void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
       move_rows(&to, sources, sources + copy->n_moves);
     }
   }
+}
+
+bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  if (!tmo_by_row(op) || tmo_iterative(op)) return false;
+  const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
+  if (copy->n_moves == 1 && !copy->fills && copy_slice(run, op, (const tmo_move *)(const void *)(copy + 1), end)) return true;
+  if (!are_whole_rows(run, op)) return false;
+  copy_rows(run, op, copy, end);
+  return true;
 }

@@ -332,25 +332,31 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Consecutive pixels that are equally far apart in memory. */
-typedef struct {
-  const int8_t *first;
-  int32_t step; /* distance in bytes between two pixels, or 0 if the distances differ */
-} even_row;
+/* Returns 1 if the pixels of the rows from `first` to `end` - 1 are all adjacent in memory, and -1 if they are adjacent in reverse order. Returns 0 for
+ * other rows. */
+static TMO_ALWAYS_INLINE int32_t direction_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  if (tmo_has_column_windows(t) || tmo_in_rolling_buffer(t) || tmo_is_source(run->program, t)) return 0;
+  if (tmo_remainder(first, t->depth) + (end - first) > t->depth) return 0;
+  if (tmo_is_ascending(t)) return 1;
+  return t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -1 : 0;
+}
 
-/* Finds the pixels of the rows from y to `end` - 1 of a tensor. */
-static even_row find_even_row(const tmo_run_state *run, uint16_t tensor, uint32_t y, uint32_t end) {
-  const tmo_view v = tmo_view_of(run, tensor);
-  const tmo_tensor *const t = v.tensor;
-  even_row row = {NULL, 0};
-  if (tmo_has_column_windows(t) || tmo_in_rolling_buffer(t) || tmo_is_source(run->program, t)) return row;
-  if (tmo_remainder(y, t->depth) + (end - y) > t->depth) return row;
-  row.first = v.base + tmo_row_offset(t, y);
-  row.step = (int32_t)t->channels;
-  if (tmo_is_ascending(t)) return row;
-  if (t->layout == TMO_LAYOUT_PIXELS_REVERSED) row.first += (t->width - 1u) * t->channels;
-  row.step = t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -row.step : 0;
-  return row;
+/* Copies n rows of a GATHER operator's table, which has `rows` rows of `bytes` bytes. The indices are at `from`, one index every `step` bytes. Returns
+ * false if the table lacks a row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
+static TMO_ALWAYS_INLINE bool copy_table(const int8_t *table, uint32_t rows, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to, int32_t to_step,
+                                         uint32_t n, bool words) {
+  for (; n > 0; --n, from += step, to += to_step) {
+    const uint32_t row = (uint32_t)tmo_int32_at(from);
+    if (row >= rows) return false;
+    if (words) {
+      tmo_copy_words(to, table + row * bytes, bytes & ~3u);
+    } else if (bytes == 1) {
+      *to = table[row];
+    } else {
+      tmo_copy_bytes(to, table + row * bytes, bytes);
+    }
+  }
+  return true;
 }
 
 /* Finds the address of each index and of each output pixel of gather(). */
@@ -378,29 +384,18 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
   k.out_channels = out->channels;
   if (!tmo_by_row(op)) return gather_apart(run, &k, end);
-  even_row from = find_even_row(run, op->input[0], y, end), to = find_even_row(run, op->output, y, end);
-  if (from.step == 0 || to.step == 0) return gather_apart(run, &k, end);
-  const uint32_t rows = (uint32_t)op->table_rows, channels = k.out_channels;
-  for (uint32_t n = (end - y) * out->width; n > 0; --n, from.first += from.step, to.first += to.step) {
-    const uint32_t row = (uint32_t)tmo_int32_at(from.first);
-    if (row >= rows) return TMO_ERROR_INDEX;
-    int8_t *const pixel = (int8_t *)(uintptr_t)to.first;
-    if (channels == 1) {
-      *pixel = k.weights[row];
-    } else {
-      tmo_copy_bytes(pixel, k.weights + row * channels, channels);
-    }
-  }
-  return TMO_OK;
-}
-
-/* Returns whether all operands and the output of a COPY operator are in buffers of whole rows, so that tmo_copy_rows() can run it. */
-TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op) {
-  if (!tmo_by_row(op) || tmo_iterative(op)) return false;
-  for (uint32_t k = 0; k < op->n_inputs; ++k) {
-    if (!has_whole_rows(run, &tmo_tensors(run->program)[op->input[k]])) return false;
-  }
-  return has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]];
+  const int32_t read = direction_of(run, in, y, end), written = direction_of(run, out, y, end);
+  if (read == 0 || written == 0) return gather_apart(run, &k, end);
+  const bool reads_back = in->layout == TMO_LAYOUT_PIXELS_REVERSED, writes_back = out->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  const int8_t *const from = tmo_base_of(run, in) + tmo_row_offset(in, y) + (reads_back ? tmo_row_bytes(in) - TMO_INDEX_BYTES : 0);
+  int8_t *const to = tmo_output_base(run, out) + tmo_row_offset(out, y) + (writes_back ? tmo_row_bytes(out) - out->channels : 0);
+  const uint32_t rows = (uint32_t)op->table_rows, bytes = out->channels, n = (end - y) * out->width;
+  const int32_t step = read * TMO_INDEX_BYTES, to_step = written * (int32_t)bytes;
+  const bool words = (((uintptr_t)k.weights | (uintptr_t)to | bytes) & 3) == 0;
+  const bool found = words ? copy_table(k.weights, rows, bytes, from, step, to, to_step, n, true)
+                           : copy_table(k.weights, rows, bytes, from, step, to, to_step, n, false);
+  return found ? TMO_OK : TMO_ERROR_INDEX;
 }
 
 /* Copies the pixels of one operand that the indices in the other operand select. */
@@ -438,12 +433,16 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Returns whether the kernel can compute the tiles from run->current to column `end` as one whole row. */
-static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+/* Returns whether a kind of operator computes tiles faster as a whole row. */
+static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
-  if (!tmo_is_in(TMO_BUILT(pools), op->kind) && !(TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) return false;
-  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
-  return run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+  return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
+}
+
+bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  if (!(prefers_rows(op) || is_pixelwise(op)) || tmo_channel_groups(op) > 1) return false;
+  return has_whole_rows(run, &tensors[op->input[0]]) && has_whole_rows(run, &tensors[op->output]);
 }
 
 TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
@@ -468,7 +467,10 @@ TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_o
 
 tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
-  if (makes_whole_row(run, op, end)) return iterate_whole_row(run, op);
+  if (prefers_rows(op)) {
+    const bool is_whole = run->current.tile == 0 && end == tmo_tensors(run->program)[op->output].width;
+    if (is_whole && tmo_makes_rows(run, op)) return iterate_whole_row(run, op);
+  }
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
@@ -478,11 +480,6 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns whether the pixels of the rows from `first` to `end` - 1 are all adjacent in memory. */
-static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
-}
-
 /* Returns how many rows, from run->current to row `end` - 1, the kernel can compute as one long row. */
 TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
@@ -490,11 +487,11 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
   const bool limits = tmo_only_limits(op);
-  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || !has_adjacent_rows(f->run, out, y, end)) return 1;
+  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || direction_of(f->run, out, y, end) != 1) return 1;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     if (in->height == 1 && in->width == 1) continue; /* the only pixel of the operand is repeated */
-    if (in->height != out->height || in->width != out->width || !has_adjacent_rows(f->run, in, y, end)) return 1;
+    if (in->height != out->height || in->width != out->width || direction_of(f->run, in, y, end) != 1) return 1;
     if (binary) f->kernel.pixel_step[k] = in->channels;
   }
   f->kernel.out_width = (uint16_t)pixels;
@@ -512,7 +509,7 @@ TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run
   }
 }
 
-static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
   f.run = run;
   f.kernel.op = op;
@@ -531,9 +528,7 @@ static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_
 
 tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
-  if (!tmo_is_kind(op, TMO_OP_COPY) || !copies_rows(run, op)) return iterate_each_row(run, op, end);
-  tmo_copy_rows(run, op, end);
-  return TMO_OK;
+  return tmo_is_kind(op, TMO_OP_COPY) && tmo_copy_rows(run, op, end) ? TMO_OK : iterate_each_row(run, op, end);
 }
 #endif
 
@@ -583,10 +578,8 @@ static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_
     *status = gather(run, op, tmo_by_row(op) ? run->current.row + 1u : end);
   } else if (tmo_is_kind(op, TMO_OP_GATHER_ND)) {
     *status = gather_nd(run, op);
-  } else if (tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op)) {
-    tmo_copy_rows(run, op, run->current.row + 1u);
   } else {
-    return false;
+    return tmo_is_kind(op, TMO_OP_COPY) && tmo_copy_rows(run, op, run->current.row + 1u);
   }
   return true;
 }

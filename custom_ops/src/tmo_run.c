@@ -29,8 +29,8 @@ static void copy_weights(const tmo_run_state *run, const tmo_op *op) {
 
 static void enter_group(tmo_run_state *run) {
   const tmo_group *const group = run->group;
-  for (uint16_t i = 0; i < group->n_ops; ++i) {
-    const tmo_op *const op = &tmo_ops(run->program)[group->first_op + i];
+  const tmo_op *op = &tmo_ops(run->program)[group->first_op];
+  for (uint16_t i = 0; i < group->n_ops; ++i, ++op) {
     uint16_t *const next = counter(run, i);
     *next = 0;
     copy_weights(run, op);
@@ -65,12 +65,32 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
+#ifndef TMO_WITHIN_CORES
+TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status);
+
+/* Returns whether a group has only one operator, which is not packed. */
+static TMO_ALWAYS_INLINE bool has_only_plain(const tmo_run_state *run) {
+  return tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && tmo_ops(run->program)[run->group->first_op].packing == TMO_PACKING_NONE;
+}
+#endif
+
 /* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if there is such a code. Returns
- * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. */
-static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
+ * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also
+ * runs groups that have one operator, and returns the status of the run if the run ends. */
+static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
+  (void)most;
   for (;;) {
     if (run->at == NULL) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
+#ifndef TMO_WITHIN_CORES
+      if (has_only_plain(run) && most == UINT32_MAX) {
+        tmo_status status;
+        if (iterate_only_operator(run, &status)) {
+          if (status != TMO_MORE) return status;
+          continue;
+        }
+      }
+#endif
       enter_group(run);
     }
     if (*run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
@@ -110,8 +130,7 @@ static bool sources_hold(const void *program, void *const *io) {
 
 /* After a reset, fills all rolling buffers of the state. At the end of a run, advances each rolling buffer, so that the rows that the run wrote
  * become the newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
-static tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) {
-  if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
+TMO_OWN_FRAME static tmo_status advance_state(const tmo_run_state *run, bool ended) {
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
   tmo_status status = TMO_OK;
@@ -130,6 +149,10 @@ static tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) 
     *oldest = (uint16_t)(rolling_buffer->key + (slot + rolling_buffer->advance) % rolling_buffer->depth);
   }
   return status;
+}
+
+static TMO_ALWAYS_INLINE tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) {
+  return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? advance_state(run, ended) : TMO_OK;
 }
 
 /* Sends or receives row run->current.row of a tensor. */
@@ -256,17 +279,68 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op
   return n;
 }
 
+/* Returns whether tmo_iterate_pixel() computes the rows of an operator faster than tmo_iterate_rows(). */
+static TMO_ALWAYS_INLINE bool is_single_pixel(const tmo_op *op, const tmo_tensor *out) {
+  return TMO_FAST_PIXELS && out->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE));
+}
+
 /* Runs up to `most` iterations of an operator whose iterations compute rows. Returns the number of iterations that were run, or 0 if
  * tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t n = repetitions(run, most), end = *next + n;
-  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return 0;
+  if (end > t->height || is_single_pixel(op, t)) return 0;
   run->current.row = run->current.stripe = *next;
   *next = (uint16_t)end;
   skip_to_last(run, n);
   const tmo_status status = tmo_iterate_rows(run, op, end);
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
+}
+
+/* Computes all rows of the only operator of a group, which takes `iterations` iterations. `t` is the tensor that the operator iterates through. */
+static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
+  tmo_status status = TMO_OK;
+  run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
+  run->iterations -= iterations;
+  ++run->group;
+  if (is_single_pixel(op, t)) {
+    for (; run->current.row < t->height; ++run->current.row) (void)tmo_iterate(run, op, t);
+  } else {
+    status = tmo_iterate_rows(run, op, t->height);
+  }
+  return status == TMO_OK ? after_iteration(run) : status;
+}
+
+/* Returns whether the loops of a group run its first operator n times and do nothing else. Some such loops are not recognised. */
+static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
+  const uint8_t *at = tmo_loops(run->program, run->group);
+  if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
+  for (; *at == 0 && n > 0; --n) ++at;
+  return n == 0 && *at == TMO_LOOP_END;
+}
+
+/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns false without running an iteration if a stripe has
+ * several rows, or the operator cannot compute whole rows. */
+TMO_OWN_FRAME static bool iterate_only_tiles(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, tmo_status *status) {
+  const uint32_t tiles = t->height * tmo_quotient(t->width + op->tile - 1u, op->tile);
+  if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return false;
+  if (!runs_only_first(run, tiles)) return false;
+  tmo_op own = *op;
+  own.tile = 0;
+  *status = iterate_whole_group(run, &own, t, tiles);
+  return true;
+}
+
+/* Runs all iterations of a group that has only one operator. Returns false without running an iteration if other functions must run the group. */
+TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status) {
+  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
+  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op)) return false;
+  const tmo_tensor *const t = tmo_iterated(run->program, op);
+  copy_weights(run, op);
+  if (tmo_is_tiled(run->group)) return !tmo_by_row(op) && iterate_only_tiles(run, op, t, status);
+  if (!runs_only_first(run, t->height)) return false;
+  *status = iterate_whole_group(run, op, t, t->height);
+  return true;
 }
 
 #if TMO_RUNS_DSP
@@ -382,7 +456,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
  * iterations, because this saves time. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
-  const tmo_status found = find_iteration(run);
+  const tmo_status found = find_iteration(run, most);
   if (found != TMO_MORE) return found;
   run->current.channel_group = run->current.tile = 0;
 #ifdef TMO_WITHIN_CORES
@@ -414,7 +488,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 }
 
 tmo_status tmo_step(tmo_run_state *run) {
-  if (run->iterations > 0 && find_iteration(run) == TMO_MORE) run->op = (uint16_t)(run->group->first_op + read_iteration(run->at).op);
+  if (run->iterations > 0 && find_iteration(run, 1) == TMO_MORE) run->op = (uint16_t)(run->group->first_op + read_iteration(run->at).op);
   return step(run, 1);
 }
 

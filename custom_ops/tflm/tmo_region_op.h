@@ -3,9 +3,10 @@
  *
  * Only the source files that register the operator include this header: tmo_tflm.cpp and host/wheel_shim.cpp. A file that includes this header must
  * first declare TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). These names may be in the global
- * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define four
+ * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define six
  * functions in namespace tmo. The function Abort() returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context)
- * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. Prepare() and Invoke() call the functions of the table `library`. `team` has the
+ * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. The functions InputData(context, node, k) and OutputData(context, node, k) return
+ * the address of the data of a tensor that Prepare() has checked. Prepare() and Invoke() call the functions of the table `library`. `team` has the
  * two cores that run the model, or NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
@@ -190,8 +191,8 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
 }
 
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
-  const tmo_header *header = static_cast<const tmo_header *>(Program(context, node)->data.data);
-  const bool external = header->input == TMO_INPUT_EXTERNAL, linked = header->input == TMO_INPUT_LINK;
+  const tmo_header *header = static_cast<const tmo_header *>(InputData(context, node, node->inputs->size - 1));
+  const bool external = header->input == TMO_INPUT_EXTERNAL;
   const int inputs = header->n_inputs - (external ? 1 : 0), outputs = header->n_outputs;
 
   void *io[TMO_MAX_IO + 2], **next = io;
@@ -206,15 +207,15 @@ TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *c
     slow = memory->data;
   }
   if (external) *next++ = source;
-  for (int k = 0; k < inputs; ++k) *next++ = GetEvalInput(context, node, k)->data.data;
-  for (int k = 0; k < outputs; ++k) *next++ = GetEvalOutput(context, node, k)->data.data;
+  for (int k = 0; k < inputs; ++k) *next++ = InputData(context, node, k);
+  for (int k = 0; k < outputs; ++k) *next++ = OutputData(context, node, k);
   if (header->state > 0) *next++ = Variable(context, node)->data.data;
   if (slow != nullptr) *next = slow;
-  if (linked) {
+  if (header->input == TMO_INPUT_LINK) {
     *next = LinkOf(context);
     if (*next == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");
   }
-  void *workspace = header->workspace > 0 ? Workspace(context, node)->data.data : nullptr;
+  void *workspace = header->workspace > 0 ? OutputData(context, node, node->outputs->size - 1) : nullptr;
   if (!Aligned(workspace)) {
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }

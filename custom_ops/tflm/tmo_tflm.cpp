@@ -25,6 +25,15 @@ void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external
 
 void *MemoryOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
+/* GetEvalInput() and GetEvalOutput() of TFLM would check the index in each call. */
+void *InputData(const TfLiteContext *context, const TfLiteNode *node, int k) {
+  return context->GetEvalTensor(context, node->inputs->data[k])->data.data;
+}
+
+void *OutputData(const TfLiteContext *context, const TfLiteNode *node, int k) {
+  return context->GetEvalTensor(context, node->outputs->data[k])->data.data;
+}
+
 }  // namespace
 }  // namespace tmo
 

@@ -144,7 +144,7 @@ static const tmo_group *begun_group; /* group of the operator */
 
 static tmo_status step_alike(tmo_run_state *state) {
   if (state->iterations == 0) return step(state, 1);
-  const tmo_status found = find_iteration(state);
+  const tmo_status found = find_iteration(state, 1);
   if (found != TMO_MORE) return found;
   begun_at = state->at;
   begun_group = state->group;

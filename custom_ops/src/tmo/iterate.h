@@ -20,6 +20,9 @@ TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *
  * iteration for each tile would. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
+/* Returns whether an unpacked operator whose iterations are tiles can compute whole rows if its field `tile` becomes 0. */
+TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
+
 /* Computes the operator's rows from run->current to `end`. tmo_iterates_rows() must hold for the operator. The function changes run->current. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);

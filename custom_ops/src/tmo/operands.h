@@ -104,12 +104,6 @@ static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor
   return convert_pieces(f, t, pieces, n, bytes, done);
 }
 
-/* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() finds them. */
-static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  const bool in_order = (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout <= TMO_LAYOUT_ROWS_REVERSED;
-  return in_order && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
-}
-
 /* Writes the addresses of the pixels under a window to a list, row by row. */
 TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;

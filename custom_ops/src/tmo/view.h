@@ -42,6 +42,12 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
+/* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() finds them. */
+static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
+  const bool in_order = (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout <= TMO_LAYOUT_ROWS_REVERSED;
+  return in_order && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+}
+
 /* Writes the addresses of `wide` pixels in each of `rows` rows to a list, beginning with the row `place`. The numbers `wide` and `rows` must be
  * positive. The rows are `down` rows apart, and the pixels of a row are `across` columns apart. After each row, `gap` entries of the list stay
  * unused. `pixel` is the number of bytes that a pixel takes. */
@@ -79,8 +85,9 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 
-/* Computes the rows from run->current to `end` of a COPY operator, whose operands and output are in buffers of whole rows. */
-TMO_LINKAGE void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end);
+/* Computes the rows from run->current to `end` - 1 of a COPY operator. Returns false without copying anything if an operand or the output is not in a
+ * buffer of whole rows. */
+TMO_LINKAGE bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #ifdef __cplusplus
 }
