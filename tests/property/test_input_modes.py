@@ -22,7 +22,7 @@ from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import tensor_sizes
-from tflm_memopt.rowgraph.inputs import InputMode
+from tflm_memopt.rowgraph.inputs import InputMode, with_input
 from tflm_memopt.rowgraph.rematerialisation import choices
 from tflm_memopt.runtime.feeds import feeder
 from tflm_memopt.runtime.guard import guarded_runs
@@ -41,7 +41,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     height = source.graph.tensors[source.graph.inputs[0]].shape[1]
     pushed = rng.choice([n for n in range(1, height + 1) if height % n == 0])
     mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
-    parts = pipeline.place_input(parts, mode)
+    parts = with_input(parts, mode)
     found = choices(parts, tensor_sizes(parts))
     parts = pipeline.rematerialised(parts, random.Random(seed).choice(found[-2:]).rematerialisations)
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))

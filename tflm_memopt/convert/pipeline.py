@@ -59,7 +59,9 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
         return None
-    graph = pack_for(place_input(replace(graph, window=window), options.input), options.target, wide=options.wide)
+    graph = with_input(replace(graph, window=window), options.input)
+    verify(graph, "placing the input")
+    graph = pack_for(graph, options.target, wide=options.wide)
     if options.speeds:
         graph = for_two_cores(graph)
     verify(graph, "packing")
@@ -127,13 +129,6 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
     if mode.where != SLIDING:
         return annotated, None
     return with_sliding(annotated, mode.rows, mode.layers)
-
-
-def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with its input placed as `mode` says. Raises UsageError for an impossible place of the input."""
-    graph = with_input(graph, mode)
-    verify(graph, "placing the input")
-    return graph
 
 
 def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation, ...]) -> RowGraph:

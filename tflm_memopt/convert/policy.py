@@ -18,7 +18,7 @@ from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import ConversionTask, Request
-from tflm_memopt.convert.weights import with_copies
+from tflm_memopt.convert.weights import ALIGN, copying
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.plan.choices import BUILTIN
@@ -74,9 +74,7 @@ class Decision:
 
 
 def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
-    """Choose the user's plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if limits cannot be
-    checked.
-    """
+    """Choose the user's plan. Raises DoesNotFit if no plan keeps the limits, UsageError if they cannot be checked."""
     try:
         return _decide(task, planning)
     except TooLarge as no:
@@ -160,12 +158,12 @@ def _with_copies(task: ConversionTask, conversion: Conversion, limits: Limits, p
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
         return plan
-    if in_ram:
-        found = with_copies(conversion, plan, UNLIMITED if limits.ram is None else limits.ram, None)
-    else:
-        room = plan.arena.total if limits.total is None else min(limits.total, task.original.arena.total - 1)
-        found = with_copies(conversion, plan, max(plan.arena.total, room), waits)
-    return found if limits.admit(found.arena) and not limits.flash_missing(found.firmware) else plan
+    most = limits.ram if in_ram else max(plan.arena.total, min(limits.total or 0, task.original.arena.total - 1))
+    room = UNLIMITED if most is None else max(0, most - plan.arena.total) // ALIGN * ALIGN
+    copied = copying(plan.planned, plan.planned.plan.head + room, None if in_ram else waits)
+    found = conversion.of(copied) if copied else plan
+    fits = limits.admit(found.arena) and not limits.flash_missing(found.firmware)
+    return found if fits and (most is None or found.arena.total <= most) else plan
 
 
 @dataclass(frozen=True, slots=True)

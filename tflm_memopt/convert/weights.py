@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.timing import COPY_CYCLES, FlashWaits
-from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.lower.traffic import constants_of
-from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
@@ -27,23 +25,11 @@ class Layer:
     """Number of times that the operator reads all of its weights in an inference."""
 
 
-def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """Return the plan with copies of weights, or the plan itself if copies need an arena of more than `most` bytes.
+def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
+    """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy.
 
     `waits` tells how long the core waits for the flash. If `waits` is None, all weights that are read twice are copied.
     """
-    if conversion.options.ops == BUILTIN:
-        return chosen
-    head = chosen.planned.plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
-    plan = copying(chosen.planned, head, waits)
-    if plan is None:
-        return chosen
-    found = conversion.of(plan)
-    return found if found.arena.total <= most else chosen
-
-
-def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
-    """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy."""
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, waits)]
     if not copies:
         return None
