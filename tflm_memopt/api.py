@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""In a split network of more operators, the search spends less effort on each device, since there are many splits."""
+"""If a network has more operators than this number, each device's search spends less effort."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 

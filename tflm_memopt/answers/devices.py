@@ -97,9 +97,7 @@ class DevicesReport:
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Sequences of unsplit operators, each on one device, in order. The sequence is empty if one device runs all
-    unsplit operators.
-    """
+    """Sequences of unsplit operators that run on one device each, or () if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:

@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """For the scarcer of RAM and flash: the larger of need and board's size, divided by the smaller."""
+        """For the scarcer of RAM and flash: need divided by the board's size, or its inverse if that is larger."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)
@@ -52,27 +52,14 @@ class Fits:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, so that it fits on no board, or "" if TFLM accepts it."""
 
-    @property
-    def fitting(self) -> int:
-        return sum(row.rewritten.fits for row in self.boards)
-
-    @property
-    def original_fitting(self) -> int:
-        return sum(row.original.fits for row in self.boards)
-
-    @property
-    def other_target(self) -> str:
-        """Phrase with the number of boards that cannot run the packed weights, or "" if all boards can."""
-        number = sum(not row.rewritten.runs for row in self.boards)
-        return f"{number} have another target" if number else ""
-
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
         """Return the `number` boards whose RAM and flash are closest to the rewritten model's needs."""
         nearest = sorted(self.boards, key=lambda row: row.distance)[:number]
         return tuple(row for row in self.boards if row in nearest)
 
     def __repr__(self) -> str:
-        return f"<Fits of {self.model!a}: rewritten on {self.fitting} of {len(self.boards)} boards>"
+        fitting = sum(row.rewritten.fits for row in self.boards)
+        return f"<Fits of {self.model!a}: rewritten on {fitting} of {len(self.boards)} boards>"
 
     def to_json(self) -> dict[str, Any]:
         return plain(self)

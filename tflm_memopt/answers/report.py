@@ -144,7 +144,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input of `rows` rows. Each inference adds `new` rows; `inferences` inferences fill the input."""
+    """A sliding input of `rows` rows. Each inference adds `new` rows, and `inferences` inferences fill all rows."""
 
     rows: int
     new: int

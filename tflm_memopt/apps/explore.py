@@ -31,7 +31,7 @@ class AppChoices:
     """For each model: plans of its frontier, or none for a model that is not rewritten."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """For each model: indices of the plans that keep its time limit, which are the only plans in `choices`."""
+    """For each model: indices of the plans that keep its time limit. The choice is among these plans only."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen plan, or 0 for a model that is not rewritten."""

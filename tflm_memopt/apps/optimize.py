@@ -256,9 +256,7 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return a layout for a time between pauses. `limits` has the maximum number of live bytes at the pauses of
-        each model.
-        """
+        """Return a layout. `apart` is the time between pauses. `limits` are the most live bytes at a model's pauses."""
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[Pair] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -397,22 +395,21 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     heads = {name: arena.head for name, arena in alone.items()}
     group = max(app.groups(), key=lambda names: sum(heads[name] for name in names))
     at = " and ".join(f"'{name}' {heads[name]:,} B" for name in group)
-    what = f"the models need {report.arena.total:,} B together, the limit is {limit:,} B"
+    which, hint = (
+        "the largest head",
+        f'set ram = {report.arena.total}, or max_macs above 1 or input = "stream" for the largest model',
+    )
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
         # Bytes that a model keeps stay occupied even if the models run in turn.
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
-        raise DoesNotFit(
-            what,
-            where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",
-            hint=f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B",
-        )
+        which, hint = "heads at the same time", f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B"
     raise DoesNotFit(
-        what,
-        where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
-        hint=f'set ram = {report.arena.total}, or max_macs above 1 or input = "stream" for the largest model',
+        f"the models need {report.arena.total:,} B together, the limit is {limit:,} B",
+        where=f"{which}: {at}; the interpreters: {report.arena.tail:,} B",
+        hint=hint,
     )
 
 

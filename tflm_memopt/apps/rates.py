@@ -25,7 +25,7 @@ RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
 @dataclass(frozen=True, slots=True)
 class Timer:
     basis: str
-    """Where the times come from: a measurement, modelled cycles, or an assumed range."""
+    """Origin of the times: a measurement, modelled cycles, or an assumed range of cycles."""
     table: Table
     clock: Clock | None = None
     """Clock for modelled cycles, or None if times are proportional to instructions."""
@@ -33,9 +33,7 @@ class Timer:
     """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of `work` in milliseconds, or None if it is unknown. `moved` has the number of bytes
-        read from slow memory and the number of bytes written to slow memory.
-        """
+        """Return the longest milliseconds of `work`, if known. `moved` are bytes read and written in slow memory."""
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside
@@ -44,9 +42,7 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model. Raises UsageError if times are unknown. `plan` is the work of the plan that was
-    measured.
-    """
+    """Return the timer of a model. `plan` is the work of the measured plan. Raises UsageError for unknown times."""
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
     if entry.ms_measured is not None and instructions:

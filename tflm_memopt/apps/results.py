@@ -62,7 +62,7 @@ class AppReport:
     alone: int
     """Bytes of all arenas if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of the head in a simple layout for comparison: concurrent models share no bytes, kept bytes come last."""
+    """Bytes of the head in a simple layout, in which models that may run at the same time share no bytes."""
     lower_bound_head: int
     proven: bool
     """Whether it is proved that no layout of the chosen plans has a lower head."""

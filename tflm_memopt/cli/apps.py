@@ -19,9 +19,7 @@ from tflm_memopt.files import paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application, and return the exit code. `settings` are the values of flags, which
-    app.toml may override.
-    """
+    """Rewrite all models of an application. `settings` are the values of flags, which app.toml may override."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
@@ -46,9 +44,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the boards on which an application fits. The exit code is 1 if a named board is too small or, without named
-    boards, if all boards are too small.
-    """
+    """Print the boards on which an application fits. Return 1 if a named board, or every board, is too small."""
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress

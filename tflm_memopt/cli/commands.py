@@ -158,9 +158,7 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print the boards on which a rewritten model fits. The exit code is 1 if a named board is too small or, without
-    named boards, if all boards are too small.
-    """
+    """Print the boards on which a rewritten model fits. Return 1 if a named board, or every board, is too small."""
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)

@@ -346,7 +346,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if sizes or regions of a plan, which the checker ignores, do not fit this model."""
+        """Raise PlanError if a plan has sizes or regions of another model. The checker examines neither."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

@@ -55,9 +55,10 @@ def optimized(made: Decision, started: float) -> Optimized:
 
 
 def _report(made: Decision, on_boards: Sequence[BoardFit], done: Sequence[Work]) -> answers.Report:
-    """Return the report as it is for a model that stays unchanged."""
+    """Return the report of a model that stays unchanged."""
     asked, original, conversion, limits = made.task.asked, made.task.original, made.conversion, made.limits
-    board, macs = limits.board, conversion.original_macs
+    board, macs, changes = limits.board, conversion.original_macs, _interface(conversion.border)
+    unchanged = tuple(f"{i.side} '{short_name(i.name)}': {made.why}" for i in changes if made.why)
     core = board.flash_core if board else asked.table.core
     return answers.Report(
         model=original.model,
@@ -85,7 +86,8 @@ def _report(made: Decision, on_boards: Sequence[BoardFit], done: Sequence[Work])
         flash=answers.BeforeAfter(original.flash, len(made.model)),
         kept_builtin=() if asked.options.ops == BUILTIN else tuple(_builtins(conversion, made.chosen)),
         interface=(),
-        interface_kept=tuple(_interface_kept(conversion.border, made.why)),
+        interface_kept=tuple(f"{refusal.where}: {refusal.reason}" for refusal in conversion.border.refusals)
+        + unchanged,
         boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=0.0,
@@ -147,9 +149,7 @@ def _memories(chosen: Converted) -> answers.MemoriesReport:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a plan of the frontier, and the memory that it leaves free on a board. `clock` is the clock for the
-    times.
-    """
+    """Describe a plan of the frontier, with the free memory of the board `on` and the times for `clock`."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -232,12 +232,6 @@ def _builtins(conversion: Conversion, chosen: Converted | None) -> list[KeptBuil
         elif isinstance(support, View) and index in names:
             reports.append(KeptBuiltin(index, names[index], "view", "builtin operators use its shape", ""))
     return reports
-
-
-def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe inputs and outputs that `--int8-io` left unchanged, or all inputs and outputs of an unchanged model."""
-    kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
-    return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 
 
 def _interface(border: Int8Interface) -> list[answers.InterfaceReport]:

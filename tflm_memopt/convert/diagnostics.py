@@ -67,9 +67,7 @@ def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for an unchanged model or a saved plan that exceeds the limits. `why` is the reason for the
-    message.
-    """
+    """Return the error for an unchanged model or a saved plan that exceeds the limits. The message contains `why`."""
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):

@@ -98,7 +98,7 @@ def _operators(
             without[place] += dead.get(op.index, 0)
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)
-        refused = support if isinstance(support, Unsupported) else None
+        why = (support.code, str(support), support.hint) if isinstance(support, Unsupported) else None
         yield OperatorReport(
             op.index,
             op.type,
@@ -108,10 +108,8 @@ def _operators(
             channels[op.index],
             without[op.index],
             live_now,
-            refused is None,
-            refused.code if refused else "",
-            str(refused) if refused else "",
-            refused.hint if refused else "",
+            why is None,
+            *(why or ("", "", "")),
         )
 
 

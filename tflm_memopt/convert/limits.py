@@ -32,7 +32,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum of the compute factor F. By default, it is 1 or, if RAM is limited, the smallest possible F."""
+    """Maximum of the compute factor F. If it is None, F is 1 or, with limited RAM, the smallest possible F."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None

@@ -62,9 +62,7 @@ class Request:
     weights: Weights = "auto"
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """Return the limits for groups in tiles. `overhead` is the maximum of executed over original
-        multiply-accumulates.
-        """
+        """Return the limits for tiled groups that compute at most `overhead` times the original model's operations."""
         return settings(self.without, overhead)
 
     @property

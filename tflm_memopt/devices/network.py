@@ -249,9 +249,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time of an inference on all devices together. `computing` has the result of computed() for each
-    device.
-    """
+    """Return the time of an inference. `computing` has the result of computed() for each device."""
     exchanges = [
         [
             Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
@@ -345,9 +343,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the computing costs before the first exchanged row, between two exchanged rows, and after the last one.
-    `cost` is the cost of each operator.
-    """
+    """Return the sum of operators' costs before the first exchanged row, after the last one, and in between."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -1,6 +1,4 @@
-"""Runs a network on several simulated devices. Each device is a process with its own model, linked to the others by
-loopback streams.
-"""
+"""Runs a network on several simulated devices. Each device is a process that loopback streams link to the others."""
 
 import contextlib
 import json

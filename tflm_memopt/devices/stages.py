@@ -21,7 +21,7 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned. With many devices, there are more positions."""
+"""Number of positions at which the network is cut in two and planned. Many devices need more positions."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
@@ -32,7 +32,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over a single device's arena: 0 none, 1 at most LINK_STATE bytes, 2 more."""
+    """Excess of the largest arena over that of one device: 0 for none, 1 for at most LINK_STATE bytes, 2 for more."""
     weights: float
     """Largest flash of a device, divided by the flash of a device in an even split, but at least FAIR_PART."""
     ram: int

@@ -24,7 +24,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How shapes are drawn. Colours are given by name, or "" for no colour. Lengths are in pixels."""
+    """Style of a shape. Colours are given by name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0

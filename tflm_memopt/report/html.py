@@ -32,9 +32,7 @@ SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. `bar` is the length of the bar behind the text, from 0 to 1. `mark` is a class of the style
-    sheet.
-    """
+    """A cell with a bar of the length `bar`, from 0 to 1, behind its text. `mark` is a class of the style sheet."""
 
     text: str
     bar: float | None = None

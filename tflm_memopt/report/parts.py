@@ -23,9 +23,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 class AnswerTable(Table):
-    """A table of an answer. The headings of right-justified columns begin with ">". A column without heading is hidden,
-    with its cells.
-    """
+    """A table without the columns whose heading is None. Headings of right-justified columns begin with ">"."""
 
     def __init__(self, *headings: str | None) -> None:
         super().__init__(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")

@@ -149,8 +149,11 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     notes += times.rest_on(times_known)
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
-    counts = (("rewritten", result.fitting, result.other_target), ("original", result.original_fitting, ""))
-    fitting = _facts((which, f"fits on {n} of {len(result.boards)} boards", remark) for which, n, remark in counts)
+    others = sum(not row.rewritten.runs for row in result.boards)
+    remarks = {"rewritten": f"{others} have another target" if others else "", "original": ""}
+    sides = {"rewritten": [row.rewritten for row in result.boards], "original": [row.original for row in result.boards]}
+    counts = {side: f"fits on {sum(fit.fits for fit in fits)} of {len(fits)} boards" for side, fits in sides.items()}
+    fitting = _facts((side, count, remarks[side]) for side, count in counts.items())
     return page(Group(title, fitting), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
 
 
