@@ -3,11 +3,15 @@
 import random
 
 from ai_edge_litert import schema_py_generated as schema
+from hypothesis import assume
 from models import Net
 from moving import concatenation, slice_, split, strided_slice
 from property.floats import in_float
+from property.networks import Recipe, build
+from property.test_random_models import running
 
 import tflm_memopt
+from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 
@@ -48,6 +52,19 @@ def examine(seed: int) -> None:
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05, max_macs=anew)
     assert result.report.changed and result.report.overhead <= 1
     found = verify(model, result.model, runs=3, seed=seed, steps=Steps(12, 5))
+    assert found.bit_exact, found
+
+
+def examine_recipe(recipe: Recipe) -> None:
+    """Check a network of any layers whose input can slide."""
+    data, rows = build(recipe), 1 + recipe.seed % 3
+    running(data)
+    try:
+        result = tflm_memopt.optimize(data, input=f"sliding:{rows}", effort=0.05)
+    except (ModelError, UsageError) as refusal:
+        assume(refusal.code not in ("tflm_refuses", "unsupported_input"))
+        raise
+    found = verify(data, result.model, runs=2, seed=recipe.seed, steps=Steps(12, 5))
     assert found.bit_exact, found
 
 

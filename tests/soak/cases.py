@@ -33,6 +33,7 @@ from property.networks import Recipe, build, recipes
 from property.sequences import examine as examine_sequence
 from property.shapes import examine as examine_shapes
 from property.sliding import examine as examine_window
+from property.sliding import examine_recipe as examine_slid
 from property.test_builtin_models import examine_builtin
 from property.test_partial_sums import examine_parts
 from property.test_random_models import drawn as options
@@ -242,7 +243,7 @@ def float_modules(cases: range) -> list[Failure]:
 
 
 def windows(cases: range) -> list[Failure]:
-    return each(cases, examine_window)
+    return each(cases, examine_window) + drawn(cases, examine_slid)
 
 
 def sequences(cases: range) -> list[Failure]:

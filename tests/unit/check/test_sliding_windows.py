@@ -85,3 +85,14 @@ def test_kept_rows_of_another_tensor_are_refused() -> None:
     (_, first), (key, op), _ = reading(graph)
     with pytest.raises(PlanError, match="are not kept rows of its input"):
         check_sliding(with_op(graph, key, replace(op, older=first.older)))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_windows_that_are_higher_than_a_map_of_one_row(rows: int) -> None:
+    """Time runs along the columns of the map."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 1, 40, 3)), 4, kernel=(3, 2), padding="SAME")
+    x = net.conv2d(x, 4, kernel=(5, 3), stride=(2, 1), padding="SAME")
+    graph = slid(net.model(net.fully_connected(x, 3)), rows)
+    assert any(op.older is not None for op in graph.ops.values())
+    check(planned(graph), graph)
