@@ -118,14 +118,18 @@ static void keep_rows(const tmo_run_state *run) {
   }
 }
 
-/* Returns whether an external input has all bytes that the program reads. */
-static bool sources_hold(const void *program, void *const *io) {
+TMO_OWN_FRAME static bool source_holds_all(const void *program, void *const *io) {
   const tmo_header *h = tmo_header_of(program);
-  for (uint32_t i = 0; tmo_input_of(program) == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
+  for (uint32_t i = 0; i < h->n_tensors; ++i) {
     const tmo_tensor *t = &tmo_tensors(program)[i];
     if (t->base == 1 && !tmo_source_holds((const tmo_source *)io[0], t->channels, tmo_row_bytes(t), t->height)) return false;
   }
   return true;
+}
+
+/* Returns whether an external input has all bytes that the program reads. */
+static TMO_ALWAYS_INLINE bool sources_hold(const void *program, void *const *io) {
+  return tmo_input_of(program) != TMO_INPUT_EXTERNAL || source_holds_all(program, io);
 }
 
 /* After a reset, fills all rolling buffers of the state. At the end of a run, advances each rolling buffer, so that the rows that the run wrote
