@@ -83,13 +83,8 @@ class _Lowering:
         self.step = -1
         self.layout: int = RowLayout.HWC
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        # A sliding input has a counter, which is stored after the last rolling buffer.
-        before = (None, *(s.tensor for s in self.plan.states))
-        own = [
-            state
-            for state, rolling_buffer in zip(self.plan.states, before, strict=False)
-            if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
-        ]
+        states = self.plan.states  # A sliding input has a counter, which is stored after the last rolling buffer.
+        own = [state for state in states if (states[-2] if state.tensor == WINDOW else state).tensor in kept]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
 
     def program(self) -> Program:

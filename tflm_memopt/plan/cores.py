@@ -207,10 +207,10 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     plan, times = planned.plan, (0.0, 0.0)
     shardings = []
     for call in plan.calls():
-        marks, one_iteration = (_Marks(plan.head + plan.slow_bytes) for _ in range(2))
+        marks = _Marks(plan.head + plan.slow_bytes)
         for number in call:
             group = _Group(planned.groups[number])
-            candidates = [_candidates(group, m, speeds, one_iteration) for m in group.trace.members]
+            candidates = [_candidates(group, m, speeds) for m in group.trace.members]
             chosen, times = _balanced(candidates, times)
             of_op = {candidate.sharding.op: candidate.sharding for candidate in chosen}
             serial = tuple(sorted(i for candidate in chosen for i in candidate.serial))
@@ -220,7 +220,7 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     return replace(plan, shardings=tuple(shardings))
 
 
-def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
+def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> list[_Possible]:
     """Return the possible splits of an operator, or one core for the operator if core 1 would get too little work."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
@@ -235,13 +235,13 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
         return [candidate(OpSharding(member.key, Sharding.CORE_0))]
     candidates = []
     for again, sharding in cuts(member, speeds[0] / sum(speeds)):
-        serial = tuple(_collisions(group, sharding, marks))
+        serial = tuple(_collisions(group, sharding))
         if len(serial) <= MOST_SERIAL * len(member.iterations):
             candidates.append(candidate(sharding, again, serial))
     if candidates:
         return candidates
     whole = (OpSharding(member.key, kind) for kind in (Sharding.CORE_0, Sharding.CORE_1))
-    return [candidate(sharding, serial=tuple(_collisions(group, sharding, marks))) for sharding in whole]
+    return [candidate(sharding, serial=tuple(_collisions(group, sharding))) for sharding in whole]
 
 
 def _balanced(
@@ -277,8 +277,9 @@ def fraction(sharding: OpSharding, writes: Rows) -> float:
     return sharding.cut / whole if whole else float(sharding.kind is Sharding.CORE_0)
 
 
-def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[int]:
+def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
     """Yield the iterations in which one core would access bytes that the other core writes at the same time."""
+    marks = _Marks(group.plan.head + group.plan.slow_bytes)
     for number, (key, _) in enumerate(group.iterations):
         if key != sharding.op:
             continue

@@ -45,8 +45,8 @@ SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory. Each later attempt allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they can save 16 bytes or, if less, this fraction of the head."""
-KEPT_DRAFTS, KEPT_TRACES = 256, 4
-"""Sizes of two caches, for groups that compute several pixels at once and for simulations of groups."""
+KEPT_TRACES = 4
+"""Number of simulated groups that the planner remembers."""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
@@ -102,7 +102,6 @@ class Planner:
         self._chains: Mapping[int, Chain] = warm._chains if warm else chains_of(graph, sizes, self._whole, lives)
         self._draft: Callable[[int, Candidate], Draft] = warm._draft if warm else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
-        self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
         self._loops = cache(lambda step: looped(trace_of(step, graph.ops)))
         self._known_forms: dict[tuple[int, Candidate], GroupForms] = warm._known_forms if warm else {}
         self._traced = lru_cache(KEPT_TRACES)(self._new_traced)
@@ -258,7 +257,8 @@ class Planner:
     def _with_form(
         self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
-        draft = self._roomier_draft(name, form, True)
+        _, new_draft = self._traced(name, form)
+        draft = new_draft()
         found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan)
         return (draft, found) if found.head <= head else None
 
@@ -298,14 +298,12 @@ class Planner:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
                     return plan
-                rough = self._roomier_draft(name, other, False)
-                budget.spend(_work(rough))
+                _, draft = self._traced(name, other)
+                budget.spend(_work(rough := draft(placed=False)))
                 if self._placer.bound(rough) > head:
                     continue
-                draft = self._roomier_draft(name, other, True)
-                found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget, plan)
-                if found.head <= head:
-                    plan, settled[number], best = found, draft, other
+                if changed := self._with_form(plan, settled, number, name, head, budget, other):
+                    (settled[number], plan), best = changed, other
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, like: Plan) -> Plan:
@@ -421,10 +419,6 @@ class Planner:
             return replace(drafted(step, found, whole, placed=placed), group=(number, group))
 
         return trace, draft
-
-    def _new_roomier_draft(self, number: int, group: Candidate, placed: bool) -> Draft:
-        _, draft = self._traced(number, group)
-        return draft(placed=placed)
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
