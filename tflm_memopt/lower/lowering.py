@@ -150,7 +150,8 @@ class _Lowering:
         flat = op.inputs[0] not in (*made, outside) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
         op = replace(op, param=stage.at_once) if stage.at_once > 1 else op
-        scales = operands.scales_in_order(op, stage.operands)
+        ordered = operands.in_order(op, stage.operands)
+        scales = {name: ordered.pop(name) for name in ("multipliers", "shifts")}
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
         weights = packed.weights if packed else plain_weights(op)
         copied = self._copied(op, weights)
@@ -181,7 +182,8 @@ class _Lowering:
             bias=None if packed else op.bias,
             accumulator=place,
             message=op.message,
-            **operands.in_order(op, stage.operands, packed=packed is not None),
+            **ordered,
+            **({} if packed else scales),
             **_tiles(op, stage, nests),
         )
 

@@ -1,7 +1,7 @@
 """Stores an operator's operands in the order in which an iteration requests their rows, constants last."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,26 +24,21 @@ def constant(op: RowOp) -> ProgramTensor | None:
     return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, PROGRAM_BASE, constant=op.constant.values.tobytes())
 
 
-def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
+def in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands.
 
-    `demanded` are the numbers of the inputs in the order of the program. With `packed`, the scales are left out.
+    `demanded` are the numbers of the inputs in the order of the program.
     """
     order = _order(op, demanded)
-    scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
     return {
         "input_zero_points": tuple(op.input_zero_points[k] for k in order),
         "swapped": order == (1, 0),
         "param": _param(op, order),
-        **scales,
+        "multipliers": _scales(op, op.multipliers, order),
+        "shifts": _scales(op, op.shifts, order),
         "access": _access(op, order),
         "copy": None if op.moves is None else _copy(op.moves, _access(op, order), order),
     }
-
-
-def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    order = _order(op, demanded)
-    return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
 
 
 def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:
