@@ -6,6 +6,7 @@ from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from models import Affine, Net
 from numpy.typing import NDArray
+from property.oracle import assert_same_bytes, rewrite_whole
 from tflm.test_operators import EVERY, oracle
 
 from tflm_memopt.model.graph import Op, Quantization
@@ -52,3 +53,13 @@ def test_tables_over_all_bytes(kind: str) -> None:
         np.testing.assert_array_equal(expected, got[0], f"{kind}, {source} to {target}, alpha {alpha}")
         compared += 1
     assert compared > TABLES * 0.9
+
+
+@pytest.mark.parametrize("kind", ["MAXIMUM", "MINIMUM"])
+def test_extremes_of_int16(kind: str) -> None:
+    net = Net(3, activations="INT16")
+    x, y = (net.conv2d(net.input((1, 9, 6, 4)), 5, kernel=(3, 3)) for _ in range(2))
+    column = net.tensor((1, 9, 1, 1), "INT16", (0.05, 0), data=net.rng.integers(-(1 << 15), 1 << 15, (1, 9, 1, 1)))
+    y = net.binary(kind, column, net.binary(kind, x, y))
+    data = net.model(net.binary(kind, y, net.mean(y, (1, 2))))
+    assert_same_bytes(data, rewrite_whole(data))

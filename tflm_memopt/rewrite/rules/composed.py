@@ -1,6 +1,7 @@
 """Replaces an operator that cannot run row by row by operators that can, and that compute the same bytes."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,11 @@ EPSILON = 1e-6
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a float32 L2_NORMALIZATION or ADD_N, and a SELECT whose tensors all have one shape."""
+    """Match a float32 L2_NORMALIZATION or ADD_N, an int16 MAXIMUM or MINIMUM, and a SELECT of tensors of one shape."""
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
-    is_float = all(t is not None and t.dtype == "FLOAT32" for t in tensors)
-    return (op,) if is_plain_select(graph, op) or (op.type in FLOATS and is_float) else None
+    types = {None if t is None else t.dtype for t in tensors}
+    is_composed = (op.type in FLOATS and types == {"FLOAT32"}) or (op.type in WIDE and types == {"INT16"})
+    return (op,) if is_plain_select(graph, op) or is_composed else None
 
 
 def is_plain_select(graph: Graph, op: Op) -> bool:
@@ -29,7 +31,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     """Replace the operator. If a new operator stays builtin, annotate() restores the original operator."""
     (op,) = ops
     made = NewOps(graph, op)
-    FLOATS.get(op.type, _chosen)(made)
+    {**FLOATS, **WIDE}.get(op.type, _chosen)(made)
     return replace_ops(made.extended, {op.index: tuple(made.ops)})
 
 
@@ -60,4 +62,21 @@ def _summed(made: NewOps) -> None:
         total = made.add("ADD", [total, operand], end, fusedActivationFunction="UNLIMITED")
 
 
+def _in_float(made: NewOps) -> None:
+    """Compare int16 values as float32, which has each of them exactly."""
+    x = made.tensors[made.op.outputs[0]]
+    changes: dict[str, Any] = {"dtype": "FLOAT32", "quantization": None}
+    operands = []
+    for tensor in (made.tensors[t] for t in made.op.inputs):
+        if tensor.data is not None:
+            operands.append(made.put(tensor, tensor.shape, data=tensor.data.astype(np.float32), **changes))
+        else:
+            operands.append(made.add("CAST", [tensor.id], made.put(tensor, tensor.shape, **changes)))
+    extreme = made.add(made.op.type, operands, made.put(x, x.shape, **changes))
+    whole = made.add("CAST", [extreme], made.put(x, x.shape, dtype="INT32", quantization=None))
+    made.add("CAST", [whole], x.id)
+
+
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
+WIDE: Mapping[str, Callable[[NewOps], None]] = {"MAXIMUM": _in_float, "MINIMUM": _in_float}
+"""For each int16 operator, a function that adds the new operators."""
