@@ -4,7 +4,7 @@ function, which returns a RowOp.
 To add an operator, add a row to this module, and a kernel in custom_ops.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -58,14 +58,13 @@ def _row(parse_: Callable[[OperatorContext], RowOp], operands: Constraint, *cons
 
 _INT8, _INTEGER = (common.int8_activations, common.quantized), (common.int8_or_int16, common.quantized)
 _FILTER = (weighted.int8_filter, weighted.int32_bias)
-_WINDOW = (weighted.window, weighted.output_size, common.fused_activation)
+_WINDOW = (weighted.window, common.fused_activation)
 _POOL = _row(
     parse.pool,
     common.operands(least=1, most=1),
     common.options(*_STRIDES, "filterHeight", "filterWidth"),
     *_INTEGER,
     common.rank_four,
-    weighted.pool_keeps_channels,
     weighted.pool_keeps_scale,
     *_WINDOW,
 )
@@ -73,14 +72,10 @@ _WEIGHTED = common.operands(least=2, most=3)
 
 
 def _convolution(
-    parse_: Callable[[OperatorContext], RowOp],
-    *options: str,
-    channels: Constraint,
-    axis: int,
-    checks: tuple[Constraint, ...] = _WINDOW,
+    parse_: Callable[[OperatorContext], RowOp], axis: int, options: Sequence[str], *constraints: Constraint
 ) -> Row:
     every = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER, weighted.filter_scales(axis))
-    return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, channels, *checks)
+    return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, *constraints, *_WINDOW)
 
 
 _ONE, _TWO = common.operands(least=1, most=1), common.operands(least=2, most=2)
@@ -90,7 +85,7 @@ _EXTREME = _row(
     parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
 )
 _BROADCAST = arithmetic.constant_operand, arithmetic.broadcast
-_RESIZED = common.options("alignCorners", "halfPixelCenters"), moving.resized_channels, moving.resized_as_said
+_RESIZED = common.options("alignCorners", "halfPixelCenters"), moving.one_alignment
 
 
 def _moving(
@@ -126,13 +121,11 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.byte_or_float
 _LOOKED_UP = _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
-_GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
+_GROUPS = common.options("blockSize"), common.rank_four
 
 OPSET: Mapping[str, Row] = {
-    "CONV_2D": _convolution(parse.conv, *_DILATIONS, channels=weighted.all_channels, axis=0),
-    "DEPTHWISE_CONV_2D": _convolution(
-        parse.depthwise, *_DILATIONS, "depthMultiplier", channels=weighted.depth_multiplier, axis=3
-    ),
+    "CONV_2D": _convolution(parse.conv, 0, _DILATIONS, weighted.all_channels),
+    "DEPTHWISE_CONV_2D": _convolution(parse.depthwise, 3, (*_DILATIONS, "depthMultiplier")),
     "FULLY_CONNECTED": _row(
         parse.fully_connected,
         _WEIGHTED,
@@ -143,7 +136,6 @@ OPSET: Mapping[str, Row] = {
         weighted.filter_scales(0),
         weighted.dense_int4_scale,
         weighted.default_weights_format,
-        weighted.dense_shapes,
         weighted.bias_scale,
         common.fused_activation,
     ),
@@ -168,9 +160,7 @@ OPSET: Mapping[str, Row] = {
     "BATCH_MATMUL": _row(
         parse.batch_matmul, _TWO, common.options("adjX", "adjY"), *_INTEGER, arithmetic.plain_matrices
     ),
-    "TRANSPOSE_CONV": _convolution(
-        parse.transpose_conv, channels=weighted.all_channels, axis=0, checks=(weighted.window, common.fused_activation)
-    ),
+    "TRANSPOSE_CONV": _convolution(parse.transpose_conv, 0, (), weighted.all_channels),
     "SVDF": _row(
         cells.svdf_time,
         common.operands(least=5, most=5),

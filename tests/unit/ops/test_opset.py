@@ -88,13 +88,6 @@ def both(first: Edit, second: Edit) -> Edit:
     return edit
 
 
-def values(index: int, data: Any) -> Edit:
-    def edit(net: Net) -> None:
-        net.tree.buffers[net.graph.tensors[index].buffer].data = np.asarray(data).view(np.uint8)
-
-    return edit
-
-
 INT16, UINT8 = schema.TensorType.INT16, schema.TensorType.UINT8
 
 MODELS: dict[str, Callable[[Net], int]] = {
@@ -141,23 +134,14 @@ CASES: list[tuple[str, Edit, str, str]] = [
     ("conv", affine(1, [0.1], [3]), "symmetric_filter", "tensor 1 't1' has zero point 3"),
     ("conv", tensor(3, buffer=0), "int32_bias", "tensor 3 't3' has no values"),
     ("conv", option(strideH=0), "window", "stride 0x1"),
-    ("conv", tensor(2, shape=np.array([1, 4, 5, 3], np.int32)), "output_size", "[4, 5] instead of [6, 5]"),
     ("conv", option(fusedActivationFunction=4), "fused_activation", "it is TANH"),
-    ("depthwise", option(depthMultiplier=2), "depth_multiplier", "filter [1, 3, 3, 4], 4 input channels, depth mu"),
     ("dense", option(weightsFormat=1), "default_weights_format", "weightsFormat 1"),
     ("dense", affine(3, [5.0]), "bias_scale", "tensor 3 't3' has scale 5, not "),
-    (
-        "dense",
-        tensor(0, shape=np.array([1, 21], np.int32)),
-        "dense_shapes",
-        "input [1, 21], filter [3, 20], output [1, 3]",
-    ),
-    ("add", tensor(1, shape=np.array([1, 2, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 2, 4, 2] and [1, 4"),
+    ("add", tensor(1, shape=np.array([2, 2, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [2, 2, 4, 2] and [1, 4"),
     ("shifted_wide", lambda _: None, "constant_operand", "tensor 1 't1' is INT16 [2]"),
     ("add", affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
-    ("pool", tensor(1, shape=np.array([1, 2, 2, 1], np.int32)), "pool_keeps_channels", "2 input and 1 output channels"),
     ("pool", affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
-    ("mean", values(1, np.array([0, 4], np.int32)), "reduced_axes", "axes [0, 4] of shape [1, 4, 4, 2]"),
+    ("mean", tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
     ("softmax", affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
     ("softmax", affine(0, [1e-9]), "softmax_scale", "scale 1e-09, beta 1"),
     ("softmax", affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
@@ -170,7 +154,6 @@ CASES: list[tuple[str, Edit, str, str]] = [
     ("relu6", affine(0, [1e-45]), "tabulated", "input scale 1.4"),
     ("logistic", affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
     ("batch_matmul", option(adjX=True), "plain_matrices", "adj_x is set"),
-    ("resized", tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
     ("padded", affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
     ("quantize", tensor(1, type=UINT8), "quantize_types", "FLOAT32 to UINT8"),
     ("quantize", tensor(0, shape=np.array([2, 2], np.int32)), "same_shape", "[2, 2] and [1, 4]"),

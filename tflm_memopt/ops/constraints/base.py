@@ -2,7 +2,8 @@
 
 A constraint returns None for an operator that fulfils it. Otherwise the constraint returns the offending tensor or
 field with its value. Each operator type has a list of constraints in `opset.OPSET`. The constraints of a list are
-checked in order, so each one may rely on the earlier ones.
+checked in order, so each one may rely on the earlier ones. No constraint compares an output's shape with the inputs,
+because models with wrong shapes are left whole (`tflm/shapes.py`).
 """
 
 import ast

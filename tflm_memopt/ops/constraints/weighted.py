@@ -80,20 +80,9 @@ def int32_bias(context: OperatorContext) -> str | None:
 
 @hint("use a convolution without groups, or split it")
 def all_channels(context: OperatorContext) -> str | None:
-    """The filter must read all input channels (no groups) and produce all output channels"""
-    w, c_in, c_out = context.input(1), context.input().shape[-1], context.output.shape[-1]
-    if (w.shape[-1], w.shape[0]) == (c_in, c_out):
-        return None
-    return f"filter {list(w.shape)}, {c_in} input and {c_out} output channels"
-
-
-def depth_multiplier(context: OperatorContext) -> str | None:
-    """Output channels must be input channels times the depth multiplier"""
-    w, times = context.input(1), context.op.options["depthMultiplier"]
-    c_in, c_out = context.input().shape[-1], context.output.shape[-1]
-    if w.shape[0] == 1 and w.shape[3] == c_out == c_in * times:
-        return None
-    return f"filter {list(w.shape)}, {c_in} input channels, depth multiplier {times}, {c_out} output channels"
+    """The filter must read all input channels (no groups)"""
+    w, c_in = context.input(1), context.input().shape[-1]
+    return None if w.shape[-1] == c_in else f"filter {list(w.shape)}, {c_in} input channels"
 
 
 @hint("use a kernel, stride and dilation of at most 32767, and padding 'same' or 'valid'")
@@ -110,23 +99,6 @@ def window(context: OperatorContext) -> str | None:
     return None if padding in ("SAME", "VALID") else f"padding {padding}"
 
 
-def output_size(context: OperatorContext) -> str | None:
-    """The output size must follow from input, kernel, stride and padding"""
-    vertical, horizontal = context.spans()
-    stated = context.output.shape[1:3]
-    if (vertical.output, horizontal.output) == stated:
-        return None
-    return f"{list(stated)} instead of {[vertical.output, horizontal.output]}"
-
-
-def dense_shapes(context: OperatorContext) -> str | None:
-    """Input and output sizes must match the filter"""
-    (units, depth), batches = context.input(1).shape, context.output.elements // context.output.shape[-1]
-    if context.output.shape[-1] == units and context.input().elements == batches * depth:
-        return None
-    return f"input {list(context.input().shape)}, filter {[units, depth]}, output {list(context.output.shape)}"
-
-
 def default_weights_format(context: OperatorContext) -> str | None:
     """The weights must be in the default format"""
     return f"weightsFormat {context.op.options['weightsFormat']}" if context.op.options.get("weightsFormat") else None
@@ -141,12 +113,6 @@ def bias_scale(context: OperatorContext) -> str | None:
     scale = bias.quantization.scale[0] if bias.quantization else 0.0
     product, out = quantization(context.input()).scale[0] * w.scale[0], quantization(context.output).scale[0]
     return None if abs(product - scale) / out <= 0.02 else f"{name(bias)} has scale {scale:g}, not {product:g}"
-
-
-def pool_keeps_channels(context: OperatorContext) -> str | None:
-    """Input and output of a pool must have the same channels"""
-    c_in, c_out = context.input().shape[-1], context.output.shape[-1]
-    return None if c_in == c_out else f"{c_in} input and {c_out} output channels"
 
 
 @hint(QUANTIZE)
