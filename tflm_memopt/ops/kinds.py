@@ -5,7 +5,7 @@ script scripts/program_format.py writes the list to the C file custom_ops/includ
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 from tflm_memopt.format.limits import LSTM_SCALES
 from tflm_memopt.kernels.descriptions import activations, curves, elementwise, floats, rows, windows
@@ -176,28 +176,25 @@ class Traits:
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-
-
 _Derived = Callable[[], Traits]
 
 
 def _generated(
     kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
 ) -> _Derived:
-    return partial(_traits_of, kernel, scales, constants, biased=biased)
+    def derived() -> Traits:
+        found = needs(kernel)
+        inputs, writes = [*found.inputs.values()], found.output.type.nbytes
+        reads = inputs[0].tensor.type.nbytes
+        elementwise = all(all(need.own) and need.early for need in inputs)
+        slides = all(need.along[:2] == WINDOW for need in inputs)
+        channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
+        pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
+        return Traits(
+            reads, writes, constants, channels, elementwise, len(inputs), slides, pools, scales=scales, biased=biased
+        )
 
-
-def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    found = needs(kernel)
-    inputs, writes = [*found.inputs.values()], found.output.type.nbytes
-    reads = inputs[0].tensor.type.nbytes
-    elementwise = all(all(need.own) and need.early for need in inputs)
-    slides = all(need.along[:2] == WINDOW for need in inputs)
-    channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
-    pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
-    return Traits(
-        reads, writes, constants, channels, elementwise, len(inputs), slides, pools, scales=scales, biased=biased
-    )
+    return derived
 
 
 def _channels(window: InputNeed) -> Channels:
@@ -206,44 +203,38 @@ def _channels(window: InputNeed) -> Channels:
     return Channels.SUMMED if window.is_all(2) and window.through == {"dot"} else Channels.ANY
 
 
-def _wide(narrow: _Derived) -> _Derived:
-    """Derive the traits of an int16 kind from those of its int8 kind. Kernel descriptions cannot have 64-bit sums."""
-    return lambda: replace(narrow(), reads=2, writes=2)
+def _wide(narrow: Kind) -> _Derived:
+    return lambda: replace(traits(narrow), reads=2, writes=2)
 
 
-def _float(narrow: _Derived) -> _Derived:
-    """Derive the traits of a float32 kind from those of its int8 kind, which has the same accesses."""
-    return lambda: replace(narrow(), reads=4, writes=4, scales=0)
+def _float(narrow: Kind) -> _Derived:
+    return lambda: replace(traits(narrow), reads=4, writes=4, scales=0)
 
 
-_CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
-_DEPTHWISE = _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
-_TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=True)
+_BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
+WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
+"""Maps each int8 kind to its int16 kind, if there is one."""
+FLOAT: Mapping[Kind, Kind] = {
+    Kind.MEAN: Kind.AVERAGE_POOL_F32,
+    **{Kind[name]: Kind[f"{name}_F32"] for name in (*_BOTH, "LOG_SOFTMAX")},
+}
+"""Maps each int8 kind to its float32 kind, if there is one."""
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
 """ARG_MAX needs two sums for each output, one for a value and one for its index."""
 
 _ROWS: Mapping[Kind, Traits | _Derived] = {
-    Kind.CONV: _CONV,
-    Kind.DEPTHWISE: _DEPTHWISE,
-    Kind.TRANSPOSE_CONV: _TRANSPOSED,
-    Kind.CONV_S16: _wide(_CONV),
-    Kind.DEPTHWISE_S16: _wide(_DEPTHWISE),
-    Kind.TRANSPOSE_CONV_S16: _wide(_TRANSPOSED),
-    Kind.CONV_F32: _float(_CONV),
-    Kind.DEPTHWISE_F32: _float(_DEPTHWISE),
-    Kind.TRANSPOSE_CONV_F32: _float(_TRANSPOSED),
-    Kind.AVERAGE_POOL_F32: _float(_generated(windows.average_pool)),
-    Kind.MAX_POOL_F32: _float(_generated(windows.max_pool)),
-    Kind.SUM_F32: _float(_generated(windows.average_pool)),
-    Kind.MIN_POOL_F32: _float(_generated(windows.max_pool)),
-    Kind.LOG_SOFTMAX_F32: _generated(floats.log_softmax),
+    **{wide: _wide(narrow) for narrow, wide in WIDE.items()},
+    **{floating: _float(narrow) for narrow, floating in FLOAT.items()},
+    Kind.CONV: _generated(windows.conv, None, Constants.FILTER, biased=True),
+    Kind.DEPTHWISE: _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True),
+    Kind.TRANSPOSE_CONV: _generated(windows.transpose_conv, None, Constants.FILTER, biased=True),
+    Kind.SUM_F32: _float(Kind.AVERAGE_POOL),
+    Kind.MIN_POOL_F32: _float(Kind.MAX_POOL),
     Kind.RESIZE_BILINEAR_F32: Traits(4, 4, scales=0),
     Kind.SELECT: Traits(operands=None, scales=0),
     Kind.ARITHMETIC_F32: _generated(floats.add),
     Kind.CLAMP_F32: _generated(floats.clamp),
     Kind.CURVE_F32: _generated(floats.logistic),
-    Kind.SOFTMAX_F32: _float(_generated(activations.softmax)),
-    Kind.BATCH_MATMUL_F32: _generated(floats.batch_matmul),
     Kind.BINARY_32: _generated(floats.divide),
     Kind.COMPARE_32: _generated(floats.comparisons_f32[0]),
     Kind.ARG_MAX_ALONG: _PLACE,
@@ -260,18 +251,12 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.COMPARE: _generated(elementwise.compare, OPERAND_SCALES),
     Kind.ADD_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
     Kind.SUB_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
-    Kind.MUL_S16: _generated(elementwise.multiply_s16, 1),
     Kind.CURVE_S16: _generated(curves.curve_s16, 1),
-    Kind.BATCH_MATMUL_S16: _generated(rows.batch_matmul_s16, 1),
-    Kind.SOFTMAX_S16: _wide(_generated(activations.softmax, 1)),
     Kind.LEAKY_RELU_S16: _generated(elementwise.leaky_relu_s16, 2),
     Kind.LOOKUP: _generated(activations.lookup, constants=Constants.BYTES),
     Kind.AVERAGE_POOL: _generated(windows.average_pool),
     Kind.MAX_POOL: _generated(windows.max_pool),
     Kind.MEAN: _generated(windows.mean, 1),
-    Kind.AVERAGE_POOL_S16: _generated(windows.average_pool_s16),
-    Kind.MAX_POOL_S16: _generated(windows.max_pool_s16),
-    Kind.MEAN_S16: _generated(windows.mean_s16, 1),
     Kind.SOFTMAX: _generated(activations.softmax, 1),
     Kind.LOG_SOFTMAX: _generated(activations.log_softmax, 2),
     Kind.ARG_MAX: _generated(rows.arg_max),
@@ -302,14 +287,6 @@ def traits(kind: Kind) -> Traits:
     return row if isinstance(row, Traits) else row()
 
 
-_BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
-WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
-"""Maps each int8 kind to its int16 kind, if there is one."""
-FLOAT: Mapping[Kind, Kind] = {
-    Kind.MEAN: Kind.AVERAGE_POOL_F32,
-    **{Kind[name]: Kind[f"{name}_F32"] for name in (*_BOTH, "LOG_SOFTMAX")},
-}
-"""Maps each int8 kind to its float32 kind, if there is one."""
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """The kernels of these kinds call functions of the C library, such as expf()."""

@@ -152,24 +152,17 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
     """Yield formulas for the first input row that each iteration reads."""
     (known,) = np.nonzero(some)
-    a = known[0]
+    rows = first[known]
     if len(known) == 1:
-        yield Access(int(first[a] - a), 1, 1, extent)
-        return
-    b = known[1]
-    step = int(first[b] - first[a]) // int(b - a)
-    if step > 0:
-        yield Access(int(first[a] - step * a), step, 1, extent)
-    if len(known) > 2:  # the first window may begin in padding
-        later = int(first[known[2]] - first[b]) // int(known[2] - b)
-        if later > step:
-            yield Access(int(first[b] - later * b), later, 1, extent)
-    if step == 0 and b == a + 1:
-        yield Access(int(first[a]), 0, 1, extent)
-        changes = known[1:][np.diff(first[known]) > 0]
-        if len(changes):
-            div = int(changes[1] - changes[0]) if len(changes) > 1 else int(changes[0] - a)
-            yield Access(int(first[changes[0]] * div - changes[0]), 1, div, extent)
+        yield Access(int(rows[0] - known[0]), 1, 1, extent)
+    # the first window may begin in padding, so the second one is tried as well
+    for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
+        if step >= 0:
+            yield Access(int(rows[k] - step * known[k]), step, 1, extent)
+    changes = np.append(known[:1], known[1:][np.diff(rows) > 0])[:3]
+    if len(changes) > 1:
+        div = int(changes[-1] - changes[-2])
+        yield Access(int(first[changes[-1]] * div - changes[-1]), 1, div, extent)
 
 
 def _slots(
