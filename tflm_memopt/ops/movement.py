@@ -170,16 +170,14 @@ def one_below_the_other(
 ) -> RowOp:
     """Return a COPY that joins the rows of several tensors and copies the rows `taken` of the joined tensor."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
-    writes = replace(reads[0], h=len(index))
-    return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
+    return _picked(name, sources, inputs, output, reads, index)
 
 
 def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
     """Return a COPY of the first `kept` bytes of each element, which has `item` bytes."""
     op, reads = context.op, context.producer_rows()
-    index = np.arange(reads.nbytes, dtype=np.int32).reshape(reads.h, reads.w, reads.c // item, item)[..., :kept]
-    made, writes = (op.stands_for, (context.storage(),), context.output.id), replace(reads, c=reads.c // item * kept)
-    return _copy(op.type, *made, (reads,), writes, *by_rows(index, (reads,), writes))
+    index = np.arange(reads.nbytes, dtype=np.int32).reshape(-1, item)[:, :kept].reshape(reads.h, reads.w, -1)
+    return _picked(op.type, op.stands_for, (context.storage(),), context.output.id, (reads,), index)
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
@@ -189,8 +187,20 @@ def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: Tens
 
 def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:
     index = np.arange(rows.nbytes, dtype=np.int32).reshape(rows.h, rows.w, rows.c)[..., first : first + count]
-    reads, writes = (rows,), replace(rows, c=count)
-    return _copy("SPLIT", sources, (tensor,), output, reads, writes, *by_rows(index, reads, writes))
+    return _picked("SPLIT", sources, (tensor,), output, (rows,), index)
+
+
+def _picked(
+    name: str,
+    sources: tuple[int, ...],
+    inputs: tuple[TensorId, ...],
+    output: TensorId,
+    reads: tuple[Rows, ...],
+    index: Indices,
+) -> RowOp:
+    """Return a COPY. `index` has the shape of the output, and the number of the input byte for each output byte."""
+    writes = Rows(*index.shape)
+    return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 
 def _copy(

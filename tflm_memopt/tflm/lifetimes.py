@@ -11,7 +11,7 @@ from typing import Any
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import text
 from tflm_memopt.model.variables import handles
@@ -19,8 +19,8 @@ from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
 """TFLM returns this value from MicroArenaBufferAlignment() (micro_arena_constants.h)."""
-_UNUSED = (-1, -1)
-"""TFLM gives this lifetime to unused tensors, which it plans nevertheless."""
+_UNUSED = -1
+"""TFLM gives unused tensors this first and last scope, and plans unused tensors nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
     TFLM plans no bytes for the output of VAR_HANDLE, which stores the handle in its own state (kernels/var_handle.cc).
     """
-    lives = _Lifetimes(graphs, scratch)
+    lives = _Lifetimes(graphs)
     lives.walk(0)
     wanted: list[Need] = []
     whom: list[tuple[int, TensorId] | ScratchRequest] = []
@@ -58,10 +58,10 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
     for flat, (number, tensor) in enumerate(keys):
         offset = ONLINE if offsets is None else offsets[flat]
         if (number, tensor.id) not in named and _needs_allocating(tensor, offset):
-            first, last = lives.tensors.get((number, tensor.id), _UNUSED)
+            first, last = (lives_of.get((number, tensor.id), _UNUSED) for lives_of in (lives.first, lives.last))
             wanted.append(Need(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
             whom.append((number, tensor.id))
-    wanted += [Need(aligned(s.nbytes), *life) for s, life in zip(scratch, lives.scratch, strict=True)]
+    wanted += [Need(aligned(s.nbytes), *lives.ops.get((s.subgraph, s.position), (_UNUSED, _UNUSED))) for s in scratch]
     return Wanted(tuple(wanted), (*whom, *scratch), tuple(lives.scopes))
 
 
@@ -126,47 +126,37 @@ def _needs_allocating(tensor: Tensor, offset: int) -> bool:
 class _Lifetimes:
     """Visits the subgraphs in execution order, and counts the allocation scopes (MarkAllocationLifetimes)."""
 
-    def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
-        self.graphs, self.requests = graphs, scratch
-        self.scope = 0
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        self.graphs = graphs
         self.scopes: list[tuple[int, int]] = [(0, 0)]
-        self.tensors: dict[tuple[int, TensorId], tuple[int, int]] = {}
-        self.scratch = [_UNUSED] * len(scratch)
+        self.first: dict[tuple[int, TensorId], int] = {}
+        self.last: dict[tuple[int, TensorId], int] = {}
+        self.ops: dict[tuple[int, int], tuple[int, int]] = {}
+        """First and last scope of each operator, by subgraph and position."""
 
     def walk(self, number: int) -> None:
         graph = self.graphs[number]
-        for i in graph.inputs:
-            self.created(number, i)
-            self.used(number, i)
+        self.created(number, graph.inputs)
+        self.used(number, graph.inputs)
         for position, op in enumerate(graph.ops):
-            self.open(number, position)
-            start = self.scope
-            for i in op.outputs:
-                self.created(number, i)
+            self.scopes.append((number, position))
+            start, _ = self.ops.get((number, position), (self.scope, 0))
+            self.created(number, op.outputs)
             for other in called(op):
-                self.open(number, position)
+                self.scopes.append((number, position))
                 self.walk(other)
-            for i in (*op.inputs, *op.outputs):
-                if i != ABSENT:
-                    self.used(number, i)
-            self.mark_scratch(number, position, start)
-        for i in graph.outputs:
-            self.created(number, i)
-            self.used(number, i)
+            self.used(number, (*op.inputs, *op.outputs))
+            self.ops[number, position] = start, self.scope
+        self.created(number, graph.outputs)
+        self.used(number, graph.outputs)
 
-    def open(self, number: int, position: int) -> None:
-        self.scope += 1
-        self.scopes.append((number, position))
+    @property
+    def scope(self) -> int:
+        return len(self.scopes) - 1
 
-    def created(self, number: int, i: TensorId) -> None:
-        first, last = self.tensors.get((number, i), _UNUSED)
-        self.tensors[number, i] = (self.scope if first == -1 else first, last)
+    def created(self, number: int, tensors: Sequence[TensorId]) -> None:
+        for i in tensors:
+            self.first.setdefault((number, i), self.scope)
 
-    def used(self, number: int, i: TensorId) -> None:
-        self.tensors[number, i] = (self.tensors.get((number, i), _UNUSED)[0], self.scope)
-
-    def mark_scratch(self, number: int, position: int, start: int) -> None:
-        for k, request in enumerate(self.requests):
-            if (request.subgraph, request.position) == (number, position):
-                first = self.scratch[k][0]
-                self.scratch[k] = (start if first == -1 else first, self.scope)
+    def used(self, number: int, tensors: Sequence[TensorId]) -> None:
+        self.last |= dict.fromkeys(((number, i) for i in tensors), self.scope)
