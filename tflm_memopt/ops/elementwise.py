@@ -1,9 +1,7 @@
 """Parses element-wise operators with two operands, one of which may be broadcast or constant."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,60 +15,43 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Constant, RowOp, Rows
 
-Factors = tuple[Multiplier, ...]
-
-
-class Arithmetic(NamedTuple):
-    kind: Kind
-    factors: Callable[[float, float, float], Factors]
-    left_shift: int = 0
-
-
-def _product(a: float, b: float, out: float) -> Factors:
-    """Return the multiplier of MUL (CalculateOpDataMul, micro/kernels/mul_common.cc)."""
-    return (quant.quantize_multiplier(a * b / out),)
-
-
-def _prelu(a: float, b: float, out: float) -> Factors:
-    """Return the multipliers of PRELU (CalculatePreluParams, micro/kernels/prelu_common.cc)."""
-    return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
-
-
-ARITHMETIC: Mapping[str, Arithmetic] = {
-    "ADD": Arithmetic(Kind.ADD, quant.add, quant.ADD_LEFT_SHIFT),
-    "SUB": Arithmetic(Kind.SUB, quant.add, quant.ADD_LEFT_SHIFT),
-    "MUL": Arithmetic(Kind.MUL, _product),
-    "MAXIMUM": Arithmetic(Kind.MAXIMUM, lambda a, b, out: ()),
-    "MINIMUM": Arithmetic(Kind.MINIMUM, lambda a, b, out: ()),
-    "SQUARED_DIFFERENCE": Arithmetic(
-        Kind.SQUARED_DIFFERENCE, quant.squared_difference, quant.SQUARED_DIFFERENCE_LEFT_SHIFT
-    ),
-    "PRELU": Arithmetic(Kind.PRELU, _prelu),
+LEFT_SHIFTS = {
+    "ADD": quant.ADD_LEFT_SHIFT,
+    "SUB": quant.ADD_LEFT_SHIFT,
+    "SQUARED_DIFFERENCE": quant.SQUARED_DIFFERENCE_LEFT_SHIFT,
 }
-
-INT16: Mapping[str, Arithmetic] = {
-    "ADD": Arithmetic(Kind.ADD_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
-    "SUB": Arithmetic(Kind.SUB_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
-    "MUL": Arithmetic(Kind.MUL_S16, _product),
-}
-WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
 def binary(context: OperatorContext) -> RowOp:
-    wide = context.output.dtype == "INT16"
-    kind, factors, param = (INT16 if wide else ARITHMETIC)[context.op.type]
+    name, wide = context.op.type, context.output.dtype == "INT16"
     a, b, out = (quantization(t) for t in (context.input(0), context.input(1), context.output))
     activation = context.op.options.get("fusedActivationFunction", "NONE")
-    limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
     if wide:
-        param, limits = quant.int16_activation(activation, out.scale[0]), WHOLE
+        kind, param = Kind[f"{name}_S16"], quant.int16_activation(activation, out.scale[0])
+        limits = quant.INT8_MIN, quant.INT8_MAX
+    else:
+        kind, param = Kind[name], LEFT_SHIFTS.get(name, 0)
+        limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
     return replace(
         _function(context, kind, param),
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
         output_zero_point=out.zero_point[0],
         activation=limits,
-        **quant.scaling(factors(a.scale[0], b.scale[0], out.scale[0])),
+        **quant.scaling(_factors(name, wide, a.scale[0], b.scale[0], out.scale[0])),
     )
+
+
+def _factors(name: str, wide: bool, a: float, b: float, out: float) -> tuple[Multiplier, ...]:
+    match name:
+        case "ADD" | "SUB":
+            return quant.add(a, b, out, quant.INT16_ADD_LEFT_SHIFT if wide else quant.ADD_LEFT_SHIFT)
+        case "MUL":  # CalculateOpDataMul (micro/kernels/mul_common.cc)
+            return (quant.quantize_multiplier(a * b / out),)
+        case "PRELU":  # CalculatePreluParams (micro/kernels/prelu_common.cc)
+            return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
+        case "SQUARED_DIFFERENCE":
+            return quant.squared_difference(a, b, out)
+    return ()
 
 
 UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "FLOOR_DIV", "FLOOR_MOD")

@@ -6,19 +6,8 @@ of the library that a program needs. plan/iteration uses the choices to estimate
 
 from collections.abc import Iterator
 
+from tflm_memopt.format import limits
 from tflm_memopt.format.codes import Part
-from tflm_memopt.format.limits import (
-    BLOCK_PIXELS,
-    FEW_BYTES,
-    FIVE_PIXELS,
-    FIVE_VALUES,
-    GATHERED_BYTES,
-    GATHERED_ROWS_BYTES,
-    MANY_CHANNELS,
-    PACKED_PIXELS,
-    SHORT_ROW,
-    SOME_CHANNELS,
-)
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import LEAST_DEPTH, QUAD, Packing, packed_pixels
 from tflm_memopt.ops.rowop import Window
@@ -45,20 +34,22 @@ def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
     """Return whether conv_small() in C copies each window to a buffer. Set `rows` if conv_small() reads whole rows."""
-    most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
+    most, least = (
+        (limits.GATHERED_ROWS_BYTES, limits.MANY_CHANNELS) if rows else (limits.GATHERED_BYTES, limits.SOME_CHANNELS)
+    )
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
     return small or gathers_everywhere(window, in_channels)
 
 
 def gathers_everywhere(window: Window, in_channels: int) -> bool:
     """Return whether a convolution without packed weights copies each window to a buffer on all cores."""
-    return window.kernel_h * window.kernel_w * in_channels <= FEW_BYTES
+    return window.kernel_h * window.kernel_w * in_channels <= limits.FEW_BYTES
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
     """Return the depthwise kernel for the DSP extension. An iteration makes `tile` columns, or a row if `tile` is 0."""
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
-    if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
+    if tile == 0 and dense and width >= limits.BLOCK_PIXELS - 1 and width != limits.BLOCK_PIXELS + 1:
         return Part.DSP_3X3
     return Part.DSP_NINE if tile != 1 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
 
@@ -67,12 +58,12 @@ def makes_two_rows(packing: Packing, window: Window, values: int, width: int) ->
     """Return the result of tmo_makes_two_rows() in C. A channel has `values` weights, including padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
-    return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES
+    return packing is Packing.DSP_CONV and width == limits.FIVE_PIXELS and values <= limits.FIVE_VALUES
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:
     """Return whether gather_short() of tmo_conv_dsp.c converts rows of a window to int16 word by word."""
-    return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
+    return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= limits.SHORT_ROW
 
 
 def batches(packing: Packing, window: Window, values: int, columns: int, *, wide: bool) -> Iterator[int]:
@@ -80,7 +71,7 @@ def batches(packing: Packing, window: Window, values: int, columns: int, *, wide
     threes = packing is Packing.DSP_CONV and window.kernel_w == 1
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)
-        if n == PACKED_PIXELS and columns == 2 * (PACKED_PIXELS - 1) and threes:
-            n = PACKED_PIXELS - 1
+        if n == limits.PACKED_PIXELS and columns == 2 * (limits.PACKED_PIXELS - 1) and threes:
+            n = limits.PACKED_PIXELS - 1
         yield n
         columns -= n

@@ -6,6 +6,7 @@ or multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses floa
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,26 +112,20 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
     return np.where(x == 0, np.int8(quant.INT8_MAX), _output(scaled, target))
 
 
-def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h), which ignores the output's scale."""
-    return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
-
-
-def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h), which ignores the output's scale and zero point."""
-    return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
-
-
-def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Return the table of a function. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius)."""
-    fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
-    if not -31 <= shift <= 62:
+def _saturating(
+    function: Callable[[Ints, int], Ints], shift: int, offset: int, op: Op, source: Quantization, target: Quantization
+) -> Table:
+    """Return the table of a function in Q0, which is shifted right by `shift` bits and ignores the output's scale.
+    Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
+    """
+    fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
+    if not -31 <= left <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
-    radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**shift)
+    radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**left)
     x = _centred(source)
     inside = np.abs(x) < radius
-    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(shift, MAX_SHIFT))
-    y = function(_rescaled(np.where(inside, x, 0), multiplier))
+    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(left, MAX_SHIFT))
+    y = round_shift(function(_rescaled(np.where(inside, x, 0), multiplier), INTEGER_BITS), shift) + offset
     return _bytes(np.where(inside, y, np.where(x <= -radius, quant.INT8_MIN, quant.INT8_MAX)))
 
 
@@ -190,8 +185,8 @@ TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
     "RELU6": _relu6,
     "LEAKY_RELU": _leaky_relu,
     "ABS": _abs,
-    "LOGISTIC": _logistic,
-    "TANH": _tanh,
+    "LOGISTIC": partial(_saturating, transcendental.logistic, 23, quant.INT8_MIN),  # reference/integer_ops/logistic.h
+    "TANH": partial(_saturating, transcendental.tanh, 24, 0),  # reference/integer_ops/tanh.h
     "HARD_SWISH": _hard_swish,
     "ELU": _elu,
     "RSQRT": _rsqrt,

@@ -9,15 +9,7 @@ from __future__ import annotations
 import enum
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.format.limits import (
-    ESP_TILE,
-    FIVE_PIXELS,
-    FIVE_VALUES,
-    MVE_PIXELS,
-    MVE_TILE,
-    PACKED_PIXELS,
-    PACKED_TILE,
-)
+from tflm_memopt.format import limits
 
 
 class Packing(enum.IntEnum):
@@ -114,7 +106,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    return MVE_TILE if packing in OF_BYTES else PACKED_TILE
+    return limits.MVE_TILE if packing in OF_BYTES else limits.PACKED_TILE
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
@@ -141,9 +133,9 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
     """
     if packing is Packing.ESP_CONV:
         return 1
-    if columns == FIVE_PIXELS and makes_five(packing, values, columns, wide=wide):
+    if columns == limits.FIVE_PIXELS and makes_five(packing, values, columns, wide=wide):
         return columns
-    most = MVE_PIXELS if packing is Packing.MVE_CONV else PACKED_PIXELS
+    most = limits.MVE_PIXELS if packing is Packing.MVE_CONV else limits.PACKED_PIXELS
     limit = tile_limit(packing)
     while not wide and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
         most -= 1
@@ -153,15 +145,15 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
 
 
 def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bool:
-    last = columns >= FIVE_PIXELS and columns % PACKED_PIXELS == 1
-    return packing is Packing.DSP_CONV and wide and values <= FIVE_VALUES and last
+    last = columns >= limits.FIVE_PIXELS and columns % limits.PACKED_PIXELS == 1
+    return packing is Packing.DSP_CONV and wide and values <= limits.FIVE_VALUES and last
 
 
 def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
     five = makes_five(packing, values, columns, wide=wide)
-    pixels = FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
+    pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
     return alignment + (1 if packing in OF_BYTES else 2) * values * pixels
 
 
@@ -178,4 +170,4 @@ def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, c
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded
     own = (taps + 32, 0) if kernel == (3, 3) and padded % VECTOR == 0 else (2 * (taps + image) + 64, 2 * wider)
     fixed, each = 3 * VECTOR + image + own[0], wider + padded + own[1]
-    return fixed + each * max(1, min(columns, (ESP_TILE - fixed) // each))
+    return fixed + each * max(1, min(columns, (limits.ESP_TILE - fixed) // each))

@@ -1,9 +1,8 @@
 """Defines RowOp, an operator that makes its output row by row.
 
-Iteration y of an operator makes output row y. The iteration reads the rows [first(y), first(y) + extent) of each input,
-as far as they exist. For an operator with a window, the description of the kernel determines the rows. For an operator
-without a window, the field `access` has the rows. The planner uses only the sizes in a RowOp. Lowering also uses the
-weights and multipliers.
+Iteration y of an operator makes output row y. For each input, the iteration reads the rows [first(y), first(y) +
+extent), as far as the input has them. If an operator has a window, the kernel's description determines these rows.
+Otherwise `RowOp.access` states them.
 """
 
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ INT16_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """This record divides a tensor into `h` rows of `w` pixels, each of which has `c` bytes."""
+    """A tensor of `h` rows with `w` pixels, each of which has `c` bytes."""
 
     h: int
     w: int
@@ -57,8 +56,8 @@ STRIDE_W = {
 
 @dataclass(frozen=True)
 class Window:
-    """This record has the size and the steps of a window (kernels/descriptions/windows.py). The padding at the bottom
-    and right follows from the sizes, and is not stored.
+    """Size and steps of a window (kernels/descriptions/windows.py). The padding at the bottom and right is not stored,
+    because it follows from the sizes of input and output.
     """
 
     kernel_h: U16 = 1
@@ -72,19 +71,19 @@ class Window:
 
     @cached_property
     def rows(self) -> AxisSteps:
-        """The input rows under the window of an output row, including rows in the padding."""
+        """Input rows under the window of each output row, including rows in the padding."""
         return WINDOW[0].steps(asdict(self))
 
     @cached_property
     def columns(self) -> AxisSteps:
-        """The input columns under the window of an output pixel, including columns in the padding."""
+        """Input columns under the window of each output pixel, including columns in the padding."""
         return WINDOW[1].steps(asdict(self))
 
 
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""An iteration that reads no row has this entry in `Access.table` (TMO_NONE in C)."""
+"""This entry in `Access.table` stands for an iteration that reads no row (TMO_NONE in C)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +152,14 @@ class Move:
 class Moves:
     moves: tuple[Move, ...]
     fill: int | None = None
-    """Bytes that no move writes have this value, which is None if the moves write all bytes."""
+    """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
     """True if all iterations write into a single output row, where `phase_step` counts bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An operand whose values are stored in flash."""
+    """A constant operand, which programs store in flash."""
 
     position: int
     rows: Rows
@@ -172,10 +171,10 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Operators read the rows of the buffer as this tensor, with the oldest row first."""
+    """Operators read the rows of the buffer as this tensor, from the oldest row to the newest."""
     rows: Rows
     fill: int
-    """Every byte has this value before the first inference and after a reset."""
+    """Value of every byte before the first inference and after a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,22 +191,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """An operator of the model in the form that planner, checker and lowering use. `inputs` are the activations that
-    the operator reads row by row. `reads[k]` has the rows, columns and channels of input k. If an input's producer
-    divides the input differently into rows, the whole input must be in memory.
-    """
+    """An operator in the form that planner, checker and lowering use."""
 
     kind: Kind
     name: str
-    """Messages name this operator type of the model, such as CONV_2D or RELU6."""
+    """Type of the model's operator that messages name, such as CONV_2D."""
     sources: tuple[int, ...]
-    """The RowOp replaces the operators of the model with these values of `Op.index`."""
+    """The RowOp replaces the model's operators with these values of `Op.index`."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, including a constant operand."""
+    """Zero points of all operands, also of a constant one."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -234,30 +230,30 @@ class RowOp:
     float32 stores the bits of beta.
     """
     constant: Constant | None = None
-    """The constant operand, which is not in `inputs`."""
+    """A constant operand, which `inputs` does not list."""
     access: tuple[Access, ...] = ()
-    """For an operator without a window, the rows of each operand that an iteration reads."""
+    """Rows of each operand that an iteration reads, if the operator has no window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
     """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
     packing: Packing = Packing.NONE
-    """The order in which a fast kernel reads its constants. Operators with partial sums have Packing.NONE."""
+    """Order in which a fast kernel reads the constants. Operators with partial sums are not packed."""
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including those in padding."""
     older: TensorId | None = None
-    """The rows of this state precede row 0 of the input in place of padding. The last row of the state is row -1."""
+    """The rows of this state precede row 0 of the input in place of padding, with the newest row last."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
     """The output rows replace the oldest rows of this state, so the output tensor takes no bytes of its own."""
     updates: tuple[StateRollingBuffer, ...] = ()
-    """The operator updates these states of one row in place."""
+    """States of one row that the operator updates in place."""
     core_1_counters: int = 0
-    """Distance in bytes from core 0's counters to core 1's, or 0 with one core."""
+    """Bytes from the counters of core 0 to those of core 1, or 0 with one core."""
     message: Message | None = None
     """The message that a SEND or RECEIVE passes. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
-    """True if the operator computes an earlier result again (rowgraph/rematerialisation.py)."""
+    """True if the operator computes a tensor a second time (rowgraph/rematerialisation.py)."""
 
     @property
     def traits(self) -> Traits:
@@ -265,21 +261,19 @@ class RowOp:
 
     @property
     def own_weights(self) -> NDArray[np.int8]:
-        """The operator's weights. Raises ValueError if there are no weights."""
         if self.weights is None:
             raise ValueError(f"{self.name} has no weights")
         return self.weights
 
     @property
     def own_scales(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """The operator's multipliers and shifts. Raises ValueError if the operator has no multipliers or shifts."""
         if self.multipliers is None or self.shifts is None:
             raise ValueError(f"{self.name} has no scales")
         return self.multipliers, self.shifts
 
     @property
     def takes_copied_weights(self) -> bool:
-        """True if the kernel can read copied weights from the arena."""
+        """True if the kernel can read its weights from a copy in the arena."""
         return self.kind is Kind.CONV
 
     @property
@@ -289,7 +283,6 @@ class RowOp:
 
     @property
     def is_softmax(self) -> bool:
-        """True if `param` is the distance from the maximum below which exponentials are zero."""
         return self.kind is Kind.SOFTMAX
 
     @property
@@ -299,7 +292,7 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """True if the operator multiplies int8 matrices. If `param` is 1, the right matrix is transposed."""
+        """True if the operator multiplies int8 matrices. A `param` of 1 means that the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
@@ -324,7 +317,7 @@ class RowOp:
 
     @property
     def scatters(self) -> bool:
-        """True if each iteration of a COPY writes one input row to its places in a single output row."""
+        """True if each iteration of a COPY writes one input row to several places of the only output row."""
         return self.moves is not None and self.moves.scattered
 
     @property
@@ -338,7 +331,6 @@ class RowOp:
 
     @property
     def adds(self) -> bool:
-        """True if the operator adds two int8 operands, for which some cores have a vector kernel."""
         return self.kind is Kind.ADD
 
     @property
@@ -368,14 +360,14 @@ class RowOp:
 
     @property
     def operands(self) -> tuple[Rows, ...]:
-        """The sizes of all operands, also of a constant one, in the kernel's order."""
+        """The rows of all operands, also of a constant one, in the kernel's order."""
         if self.constant is None:
             return self.reads
         at = self.constant.position
         return (*self.reads[:at], self.constant.rows, *self.reads[at:])
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
-        """Yield every tensor of the operator, with its rows as the operator sees them."""
+        """Yield each tensor of the operator with its rows."""
         yield from zip(self.inputs, self.reads, strict=True)
         yield self.output, self.writes
 
@@ -398,19 +390,19 @@ class RowOp:
 
     @property
     def in_place(self) -> bool:
-        """True if output row y may overwrite row y of an input, since each byte is read before it is written."""
         return bool(self.replaceable)
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that are not broadcast, and whose elements are at least as large as the elements of the output."""
+        """Inputs that the output may overwrite row by row: they are not broadcast, and their elements are at least as
+        large as those of the output.
+        """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # RELU6 of int16
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 
     def repeats(self, k: int) -> bool:
-        """Return whether a row, pixel or channel of input k is broadcast."""
         each = self.reads[k].nbytes // self.traits.reads
         return self.is_binary and each < self.writes.nbytes // self.traits.writes
 
@@ -448,8 +440,8 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles: it reads windows without a state, or exchanges rows with other
-        devices.
+        """True if the operator may run in tiles. An operator that exchanges rows with other devices may, and so may an
+        operator that reads windows and no state.
         """
         return not self.access and (not self.stateful or self.message is not None)
 
@@ -467,7 +459,7 @@ class RowOp:
 
     @property
     def stateful(self) -> bool:
-        """True if the operator uses states or other devices, and so can be neither duplicated nor reordered."""
+        """True if the operator uses a state or another device, so that it cannot be duplicated or reordered."""
         return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property
@@ -485,6 +477,6 @@ class RowOp:
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:
-        """Return the half-open range of the rows of input k that iteration y reads."""
+        """Return the half-open range of the rows of input k that iteration y reads, as two ints."""
         first, end = self.rows(k, np.array([y], np.int64))
         return int(first[0]), int(end[0])

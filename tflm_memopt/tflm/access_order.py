@@ -9,7 +9,7 @@ output have different types is listed only if one of the types is a byte.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.moves import Indices, numbered
+from tflm_memopt.ops.moves import numbered
 from tflm_memopt.rowgraph.graph import AccessOrder, StoredIn
 from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape, node_of
 from tflm_memopt.tflm.lifetimes import ALIGNMENT
@@ -164,12 +164,10 @@ VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 """These operators change only the shape. The kernels of RESHAPE and SQUEEZE skip the copy if input and output are the
 same memory (reshape.cc, squeeze.cc).
 """
-SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
-    "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
-}  # fmt: skip
+SLICES = frozenset(("SLICE", "STRIDED_SLICE"))
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """TFLM ignores these options of STRIDED_SLICE."""
-COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
+COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
@@ -205,7 +203,7 @@ def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, Stored
     item = source.nbytes // max(1, source.elements)
     try:
         (elements,) = numbered([source.shape])
-        taken = SLICES[op.type](OperatorContext(graph, op), [elements]).ravel()
+        taken = movement.STEP[op.type](OperatorContext(graph, op), [elements]).ravel()
     except (ValueError, KeyError):  # TFLM rejects the operator, or its operands are known only at run time
         return
     first = int(taken[0]) if len(taken) else 0

@@ -98,21 +98,14 @@ class Arena:
         return max(self.total, self.min)
 
 
-def predict(
-    model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False, library: Library = REFERENCE
-) -> Arena:
-    """Predict the arena of `model`, original or rewritten, with the kernels of `library`.
-
-    The argument `abi` is "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py describes these
-    builds. With `recording`, predict RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the
-    bytes are not a model, and for an offline plan that TFLM rejects.
+def predict(model: bytes | Model, abi: Abi = "ilp32", *, library: Library = REFERENCE) -> Arena:
+    """Predict the arena of a model with the kernels of `library`. Raises ModelError for bytes that are not a model, and
+    for an offline plan that TFLM rejects.
     """
-    return predict_together((model,), abi, recording=recording, libraries=(library,))
+    return predict_together((model,), abi, libraries=(library,))
 
 
-def predict_together(
-    models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
-) -> Arena:
+def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library]) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
     interpreters share one head, as large as the largest head. The common tail is the sum of all tails, with the structs
     of one allocator. `libraries` has the kernel library of each model. Raises the errors of predict().
@@ -122,7 +115,7 @@ def predict_together(
     floor = variables = variable_bytes = 0
     for number, (model, library) in enumerate(zip(models, libraries, strict=True)):
         source = read(model) if isinstance(model, bytes) else model
-        replay = _replay(source, abi, recording, library, floor=floor, first=number == 0)
+        replay = _replay(source, abi, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
     ample = aligned(sum(size + align for _, size, align in events))  # this size has room for all allocations at once
@@ -143,8 +136,7 @@ class Head:
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
     """Return the buffers at the start of the arena (head), as `predict()` plans them."""
-    replay = _replay(model, abi, recording=False, library=library)
-    wanted = _wanted(replay)
+    wanted = _wanted(_replay(model, abi, library))
     return Head(wanted, greedy_planner.place(wanted.requests))
 
 
@@ -168,7 +160,6 @@ class _Replay:
     tree: Any
     graphs: tuple[Graph, ...]
     abi: Abi
-    recording: bool
     library: Library
     events: list[_Event] = field(default_factory=list)
     scratch: list[ScratchRequest] = field(default_factory=list)
@@ -205,10 +196,8 @@ class _Replay:
         return self.library.rows.get(name, UNKNOWN)
 
 
-def _replay(
-    source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
-) -> _Replay:
-    replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
+def _replay(source: Model, abi: Abi, library: Library, *, floor: int = 0, first: bool = True) -> _Replay:
+    replay = _Replay(source.tree, source.graphs, abi, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
     return replay
@@ -216,8 +205,7 @@ def _replay(
 
 def _create(replay: _Replay) -> None:
     """Replay MicroAllocator::Create, which allocates the allocators and the planner."""
-    prefix = "Recording" if replay.recording else ""
-    for name in (f"{prefix}SingleArenaBufferAllocator", "GreedyMemoryPlanner", f"{prefix}MicroAllocator"):
+    for name in ("SingleArenaBufferAllocator", "GreedyMemoryPlanner", "MicroAllocator"):
         replay.add_struct(_Where.TAIL, name)
 
 

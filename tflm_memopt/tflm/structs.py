@@ -50,12 +50,8 @@ _TYPES = "tensorflow/lite/kernels/internal/types.h"
 STRUCTS: Mapping[str, Struct] = {
     # The interpreter.
     "SingleArenaBufferAllocator": Struct((36, 4), (72, 8), "arena_allocator/single_arena_buffer_allocator.h"),
-    "RecordingSingleArenaBufferAllocator": Struct(
-        (52, 4), (104, 8), "arena_allocator/recording_single_arena_buffer_allocator.h"
-    ),
     "GreedyMemoryPlanner": Struct((44, 4), (72, 8), "memory_planner/greedy_memory_planner.h"),
     "MicroAllocator": Struct((36, 4), (72, 8), "micro_allocator.h"),
-    "RecordingMicroAllocator": Struct((124, 4), (272, 8), "recording_micro_allocator.h"),
     "MicroBuiltinDataAllocator": Struct((8, 4), (16, 8), "micro_allocator.cc"),
     "SubgraphAllocations": Struct((8, 4), (24, 8), "micro_allocator.h"),
     "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h", (44, 4), (88, 8)),
