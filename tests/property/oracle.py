@@ -14,6 +14,7 @@ import numpy as np
 from conftest import QUICKLY
 from numpy.typing import NDArray
 from planning import lowered, make_plan
+from recording import predict_recording
 
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph
@@ -23,7 +24,6 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.stand_in import runnable
-from tflm_memopt.tflm.arena import predict
 
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
@@ -111,7 +111,7 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
     """Check that the rewritten model's arena has the predicted size, if the prediction is exact."""
-    arena = predict(new, "lp64", recording=True)
+    arena = predict_recording(new)
     if arena.exact:
         interpreter = interpreter or rewritten(new)
         with _stderr() as read_back:

@@ -11,6 +11,7 @@ from models import Net
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from papers.fused_tiling import weight_partition
+from recording import predict_recording
 
 import tflm_memopt
 from tflm_memopt.answers.devices import OptimizedDevices
@@ -23,7 +24,6 @@ from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group
-from tflm_memopt.tflm.arena import predict
 
 pytestmark = pytest.mark.slow
 SHAPES = EXAMPLE
@@ -53,7 +53,7 @@ def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerifi
     assert found.bit_exact, found
     for said, one, ran in zip(shared.report.devices, shared.models, found.devices, strict=True):
         assert (ran.sent, ran.received) == (found.runs * said.sent, found.runs * said.received)
-        here = predict(one.model, "lp64", recording=True)
+        here = predict_recording(one.model)
         assert (ran.arena.head, ran.arena.tail, ran.arena.total) == (here.head, here.tail, here.total)
         assert said.arena == one.report.arena
         assert (said.arena.head, said.flash) == (here.head, len(one.model))

@@ -7,6 +7,7 @@ import memories
 import numpy as np
 import pytest
 from models import Net
+from recording import predict_recording
 from stepping import STEPS, differing
 
 import tflm_memopt
@@ -26,7 +27,7 @@ def test_half_of_the_arena_for_a_thousand_steps(build: Callable[[], bytes]) -> N
     assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert 2 * predict(done.model).total <= predict(data).total
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
-    figures = predict(done.model, "lp64", recording=True)
+    figures = predict_recording(done.model)
     assert interpreter(done.model, figures.min).invoke() == 0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import streaming
 from conftest import WAKE_WORD
+from recording import predict_recording
 from stepping import STEPS, differing
 
 import tflm_memopt
@@ -76,7 +77,7 @@ def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int
     assert sum(state.nbytes for state in done.plan.states) == rolling_buffers
     assert not HANDLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
-    figures, said = predict(done.model, "lp64", recording=True), verify(data, done.model, runs=1).measured
+    figures, said = predict_recording(done.model), verify(data, done.model, runs=1).measured
     assert said and said.rewritten.total == figures.total
     assert interpreter(done.model, figures.min).invoke() == 0
     with pytest.raises(RuntimeError):

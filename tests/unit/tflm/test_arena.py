@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from conftest import thinned
 from models import Net
+from recording import predict_recording
 from tflm.region_model import region_model
 from unit.analysis.arena_zoo import REGION, ZOO, lstm
 from unit.tflm import cortex_m4
@@ -23,7 +24,6 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import EARLY_2023
-from tflm_memopt.tflm.structs import STRUCTS, Struct
 
 AMPLE = 1 << 23
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
@@ -71,28 +71,13 @@ def test_an_emitted_constant_is_enough_for_an_lstm(dtype: str, wheel: Any) -> No
     _allocate(wheel, result.model, arena_bytes(read(result.model), result.report))
 
 
-RECORDING = {
-    "SingleArenaBufferAllocator": Struct(
-        (52, 4), (104, 8), "arena_allocator/recording_single_arena_buffer_allocator.h"
-    ),
-    "MicroAllocator": Struct((124, 4), (272, 8), "recording_micro_allocator.h"),
-}
-"""The wheel's RecordingMicroInterpreter has these structs in place of the structs with the same names."""
-
-
-@pytest.fixture
-def recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, struct in RECORDING.items():
-        monkeypatch.setitem(STRUCTS, name, struct)
-
-
 @pytest.fixture
 def wheel() -> Any:
     return pytest.importorskip("tflite_micro", reason="needs the official TFLM wheel (x86-64 Linux)").runtime
 
 
 @pytest.fixture
-def measured(wheel: Any, recording: None, capfd: pytest.CaptureFixture[str]) -> Measure:
+def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
     def measure(model: bytes) -> dict[str, int]:
         interpreter = _allocate(wheel, model, AMPLE)
         capfd.readouterr()
@@ -114,7 +99,7 @@ def as_printed(arena: Arena) -> dict[str, int]:
 @pytest.mark.parametrize("name", thinned(ZOO, 40))
 def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured: Measure) -> None:
     model = ZOO[name]()
-    arena = predict(model, "lp64")
+    arena = predict_recording(model)
     assert as_printed(arena) == measured(model)
     _allocate(wheel, model, arena.min)
 
@@ -122,20 +107,20 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
     """In small models, TFLM may overwrite its own temporary data."""
     model = real_model.read_bytes()
-    arena = predict(model, "lp64")
+    arena = predict_recording(model)
     assert as_printed(arena) == measured(model)
     _allocate(wheel, model, arena.min)
     with pytest.raises(RuntimeError):
         _allocate(wheel, model, arena.min - 1)
 
 
-def test_a_region_as_the_wheel_measures_it(wheel: Any, recording: None, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixture[str]) -> None:
     run = importlib.import_module("tflm_memopt.runtime.wheel")
     interpreter = run.interpreter(region_model(), AMPLE)
     capfd.readouterr()
     interpreter.print_allocations()
     printed = {key: int(value) for key, value in FIGURE.findall(capfd.readouterr().err)}
-    assert as_printed(predict(region_model(), "lp64")) == printed
+    assert as_printed(predict_recording(region_model())) == printed
 
 
 def test_what_an_unknown_operator_takes_is_no_figure() -> None:
