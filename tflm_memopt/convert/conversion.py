@@ -163,7 +163,13 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Check and lower a plan. Raises PlanError for a wrong plan, and UsageError for variables on two cores."""
-        return self.lowered(self.planned(plan))
+        planned = self.planned(plan)
+        return self.checked(planned, lambda: self.lowered(planned))
+
+    def checked(self, planned: Planned, lower: Callable[[], Converted]) -> Converted:
+        """Check a plan of this conversion before the function `lower` lowers it. Raises PlanError for a wrong plan."""
+        pipeline.checked(planned.graph, planned.plan)
+        return lower()
 
     def planned(self, plan: Plan) -> Planned:
         """Return a plan and the operators that the plan runs. Raises UsageError for variables on two cores."""
@@ -176,8 +182,7 @@ class Conversion:
         return Planned(graph, plan)
 
     def lowered(self, planned: Planned) -> Converted:
-        """Check and lower a plan of this conversion. Raises PlanError for a wrong plan."""
-        pipeline.checked(planned.graph, planned.plan)
+        """Lower a plan of this conversion without a check."""
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
         if self.interpreter or not is_module(again):

@@ -47,15 +47,18 @@ class Costed:
     work: tuple[Work, ...]
     instructions: int
     lower: Callable[[], Converted]
+    """Function that lowers the plan without a check. Repeated calls return the first result."""
+    check: Callable[[], Converted]
     """Function that checks and lowers the plan. Repeated calls return the first result."""
 
     @property
     def converted(self) -> Converted:
-        return self.lower()
+        return self.check()
 
     @property
     def total(self) -> int:
-        return self.converted.arena.total
+        """Size of the arena in bytes, which is known before the plan is checked."""
+        return self.lower().arena.total
 
     @property
     def macs(self) -> int:
@@ -67,12 +70,14 @@ Price = Callable[[Costed], float]
 
 
 def costed(converted: Converted, table: Table) -> Costed:
-    return _costed(converted.planned, table, lambda: converted)
+    return _costed(converted.planned, table, lambda: converted, lambda: converted)
 
 
-def _costed(planned: Planned, table: Table, lower: Callable[[], Converted]) -> Costed:
+def _costed(
+    planned: Planned, table: Table, lower: Callable[[], Converted], check: Callable[[], Converted]
+) -> Costed:
     done = tuple(work(planned))
-    return Costed(planned.plan, done, table.instructions(done), lower)
+    return Costed(planned.plan, done, table.instructions(done), lower, check)
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
@@ -81,7 +86,8 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
     If the arena heads already decide a comparison, the plans are not lowered.
     """
     planned = form.planned(plan)
-    new = _costed(planned, table, cache(lambda: form.lowered(planned)))
+    lower = cache(lambda: form.lowered(planned))
+    new = _costed(planned, table, lower, cache(lambda: form.checked(planned, lower)))
     cost = price(new)
     return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
 
@@ -92,6 +98,15 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
     if heads <= 0 and calls <= 0:
         return True
     return not (heads > 0 and calls >= 0) and one.total <= other.total
+
+
+def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
+    """Return the plans that are smaller than all cheaper plans, cheapest first. Most other plans are not lowered."""
+    kept: list[Costed] = []
+    for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
+        if not kept or not _is_no_larger(kept[-1], plan):
+            kept.append(plan)
+    return undominated(kept, lambda c: (price(c), c.total))
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
@@ -145,7 +160,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
         """Return pairs of neighbouring plans of at most `most` MACs. The second plan is slower but smaller."""
         known = (c for c in found if c.macs <= most)
-        return list(itertools.pairwise(undominated(known, lambda c: (price(c), c.total))))
+        return list(itertools.pairwise(_cheapest_first(known, price)))
 
     def has_cliff() -> bool:
         return any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours())
@@ -224,7 +239,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
             found += _of_forms((variant,), [], table, how, planning)
         else:
             found += candidates(variant, table, how, planning)
-    return undominated(found, lambda c: (how(c), c.total))
+    return _cheapest_first(found, how)
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
@@ -267,7 +282,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
     """Return the plans within the budget of multiply-accumulates that are smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
-    return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
+    return _cheapest_first((c for c in found if c.macs <= most), price)
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
