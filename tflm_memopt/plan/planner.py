@@ -249,17 +249,27 @@ class Planner:
         budget, found = Budget(PLANNING * self.allowance, self.spent), plan
         settled = self._settled(plan, self._drafts(cuts))
         for number, name, group in _tiled(plan, settled):
-            place = partial(self._with_form, found, settled, number, name, head, budget)
+            place = partial(self._with_form, found, settled, number, name, head, budget, afresh=True)
             better = self._forms(name, group, price).within(head, place, budget)
             settled[number], found = better or (settled[number], found)
         return self._with_loops(found)
 
     def _with_form(
-        self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
+        self,
+        plan: Plan,
+        drafts: Sequence[Draft],
+        number: int,
+        name: int,
+        head: int,
+        budget: Budget,
+        form: Candidate,
+        *,
+        afresh: bool = False,
     ) -> tuple[Draft, Plan] | None:
         _, new_draft = self._traced(name, form)
         draft = new_draft()
-        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan)
+        starts = (plan, None) if afresh else (plan,)
+        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, *starts)
         return (draft, found) if found.head <= head else None
 
     def _forms(self, name: int, group: Candidate, price: Pricing) -> GroupForms:
@@ -306,14 +316,23 @@ class Planner:
                     (settled[number], plan), best = changed, other
         return plan
 
-    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, like: Plan) -> Plan:
-        """Return a plan of these steps whose layout is an improved layout of the plan `like`, up to `enough` bytes."""
+    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
+        """Return a plan of these steps with a quick layout of the buffers. The search stops at `enough` bytes.
+
+        The search begins with the layout of each plan in `starts` in turn, or for None with the largest buffers.
+        """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-        known = replace(problem, lower_bound=max(problem.lower_bound, enough))
-        at = {(b.role, b.key): offset for b, offset in like.placed()}
-        placed = layout.climb(known, budget, SearchPart.BATCHES, [at.get((b.role, b.key), 0) for b in buffers])
-        return self._as_plan(drafts, buffers, problem, placed)
+        known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
+        for warm in starts:
+            if warm is None:
+                placed = layout.place(known, seconds=0, budget=budget, part=part)
+            else:
+                at = {(b.role, b.key): offset for b, offset in warm.placed()}
+                placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
+            if placed.top <= known.lower_bound:
+                break
+        return self._as_plan(drafts, buffers, problem, replace(placed, proven=False))
 
     def _as_plan(
         self, drafts: Sequence[Draft], buffers: Sequence[Buffer], problem: layout.LayoutProblem, placed: layout.Layout
