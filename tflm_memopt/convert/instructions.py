@@ -73,9 +73,7 @@ def costed(converted: Converted, table: Table) -> Costed:
     return _costed(converted.planned, table, lambda: converted, lambda: converted)
 
 
-def _costed(
-    planned: Planned, table: Table, lower: Callable[[], Converted], check: Callable[[], Converted]
-) -> Costed:
+def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], check: Callable[[], Converted]) -> Costed:
     done = tuple(work(planned))
     return Costed(planned.plan, done, table.instructions(done), lower, check)
 
