@@ -11,7 +11,7 @@ time.
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,8 +31,9 @@ import tigris
 import two_cores
 import zoo
 from cores.core import MEASURED
-from papers.fused_tiling import examples, schedules, tiling_tables
-from papers.msf_cnn import executed, frontier
+from papers import items
+from papers.fused_tiling import tiling_tables
+from papers.msf_cnn import frontier
 from papers.vmcu import vmcu
 from tables import between, updated
 
@@ -53,8 +54,9 @@ class Table:
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table as text, and takes the folder of --models, --nets or --public if it needs one."""
-    folder: str = ""
+    """Function that takes the folders in the order of `folders`, and returns the table as text."""
+    folders: Sequence[str] = ()
+    """Names of the options --models, --nets and --public whose folders the table needs."""
     timed: bool = False
     """Whether the table has times measured on this machine, which the option --check does not compare."""
 
@@ -62,43 +64,39 @@ class Table:
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
+MODELS = ("models",)
 IN_PAGES = ("m4", "m55", "rv32")
 TABLES = (
-    Table("README.md", "board", on_board.table, "models"),
-    Table(BENCHMARKS, "ram", ram.table, "models"),
+    Table("README.md", "board", on_board.table, MODELS),
+    Table(BENCHMARKS, "ram", ram.table, MODELS),
     Table(BENCHMARKS, "tigris", tigris.table),
-    Table(BENCHMARKS, "executed", executed.table, "nets"),
     Table(BENCHMARKS, "vmcu-bottlenecks", vmcu.bottleneck_table),
-    Table(BENCHMARKS, "vmcu-headroom", vmcu.headroom_table),
-    Table(BENCHMARKS, "fused-tiling", examples.table),
     *(
-        Table(
-            BENCHMARKS if core in ("m4", "m55", "rv32") else "", f"speed-{core}", partial(speed.table, core), "models"
-        )
+        Table(BENCHMARKS if core in IN_PAGES else "", f"speed-{core}", partial(speed.table, core), MODELS)
         for core in MEASURED
     ),
-    Table(BENCHMARKS, "size", size.table, "models"),
-    Table(BENCHMARKS, "seconds", seconds.table, "models", timed=True),
-    Table("docs/two-cores.md", "cores", two_cores.table, "models"),
-    Table("docs/zoo.md", "others", zoo.table, "public"),
-    Table(FRONTIER, "msf-cnn", frontier.table, "nets"),
+    Table(BENCHMARKS, "size", size.table, MODELS),
+    Table(BENCHMARKS, "seconds", seconds.table, MODELS, timed=True),
+    Table("docs/two-cores.md", "cores", two_cores.table, MODELS),
+    Table("docs/zoo.md", "others", zoo.table, ("public",)),
+    Table(FRONTIER, "msf-cnn", frontier.table, ("nets",)),
     Table(FRONTIER, "costs", costs.error_table),
-    Table(CYCLES, "cycles-m4", cycles.model_table, "models"),
+    Table(CYCLES, "cycles-m4", cycles.model_table, MODELS),
     Table(CYCLES, "cycles-error", cycles.error_table),
-    Table(CYCLES, "cycles-engines", cycles.engine_table, "models"),
+    Table(CYCLES, "cycles-engines", cycles.engine_table, MODELS),
     Table(REGISTERS, "register-accesses", driver_registers.access_table),
     Table(REGISTERS, "register-costs", driver_registers.cost_table),
-    Table("docs/builtin.md", "builtin-offsets", builtin.offsets, "models"),
-    Table("docs/builtin.md", "builtin-states", builtin.states, "models"),
-    Table("docs/builtin.md", "builtin-parts", builtin.parts, "models"),
-    Table("docs/tiling.md", "tiling-totals", tiling_tables.table, "models"),
-    Table("docs/order-and-layout.md", "schedules", schedules.table, timed=True),
+    Table("docs/builtin.md", "builtin-offsets", builtin.offsets, MODELS),
+    Table("docs/builtin.md", "builtin-states", builtin.states, MODELS),
+    Table("docs/builtin.md", "builtin-parts", builtin.parts, MODELS),
+    Table("docs/tiling.md", "tiling-totals", tiling_tables.table, MODELS),
+    Table("docs/papers.md", "papers", items.table, ("models", "nets")),
 )
 
 
-def printed(table: Table, folder: Path | None) -> str:
+def printed(table: Table, folders: Sequence[Path]) -> str:
     """In a new process, no caches of other tables shorten the measured times."""
-    options = [f"--{table.folder}", str(folder)] if table.folder else []
+    options = [f"--{name}={folder}" for name, folder in zip(table.folders, folders, strict=True)]
     command = [sys.executable, __file__, table.name, *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")
 
@@ -113,25 +111,25 @@ def main() -> int:
     args = parser.parse_args()
     if unknown := set(args.names) - {table.name for table in TABLES}:
         parser.error(f"unknown table '{min(unknown)}'; known: {', '.join(table.name for table in TABLES)}")
-    folders: Mapping[str, Path | None] = {"": None} | {name: getattr(args, name) for name in FOLDERS}
     chosen = [table for table in TABLES if table.name in args.names or (table.page and not args.names)]
     try:
-        return max((made(table, folders[table.folder], args) for table in chosen), default=0)
-    except (MemoptError, OSError, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
+        return max((made(table, args) for table in chosen), default=0)
+    except (AssertionError, MemoptError, OSError, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
         parser.error(str(error))
 
 
-def made(table: Table, folder: Path | None, args: argparse.Namespace) -> int:
-    if table.folder and folder is None:
-        print(f"{table.name}: left out, needs --{table.folder} DIR", file=sys.stderr)
+def made(table: Table, args: argparse.Namespace) -> int:
+    if missing := [name for name in table.folders if getattr(args, name) is None]:
+        print(f"{table.name}: left out, needs --{missing[0]} DIR", file=sys.stderr)
         return 0
+    folders = [getattr(args, name) for name in table.folders]
     if not (args.check or args.write):
-        print(table.make(*filter(None, [folder])), end="\n\n")
+        print(table.make(*folders), end="\n\n")
         return 0
     if not table.page or (table.timed and not args.write):
         return 0
     page = ROOT / table.page
-    text, new = page.read_text(encoding="utf-8"), printed(table, folder)
+    text, new = page.read_text(encoding="utf-8"), printed(table, folders)
     if new == between(text, table.name):
         return 0
     print(f"{table.page}:{table.name} is outdated", flush=True)

@@ -5,19 +5,16 @@ simulated bus, and instructions on an RV32 in QEMU.
 import tempfile
 from pathlib import Path
 
-from halstead import effort
-from registers.drivers import FIXED, LAYOUT, Variant, generated, plain
+from registers.drivers import FIXED, LAYOUT, generated, plain
 from registers.on_core import cost
-from registers.plain import DRIVERS, PLAIN
+from registers.plain import DRIVERS
 from tables import markdown
 
 MODES = {"fixed": FIXED, "placed": LAYOUT}
 
 
 def access_table() -> str:
-    titles = (
-        "driver", "accesses, plain", "fixed", "", "placed", "", "memory map, B", "placed", "effort, plain", "described",
-    )  # fmt: skip
+    titles = ("driver", "accesses, plain", "fixed", "", "placed", "", "memory map, B", "placed")
     rows = []
     for name in DRIVERS:
         with tempfile.TemporaryDirectory() as folder:
@@ -25,24 +22,11 @@ def access_table() -> str:
             after = [generated(name, each[name], Path(folder) / mode).accesses for mode, each in MODES.items()]
         ratios = [text for count in after for text in (str(count), f"x{count / before:.2f}")]
         maps = [f"{each[name].generated().memory_map:,}" for each in MODES.values()]
-        texts = [PLAIN / f"{name}.c", PLAIN / f"{name}_hal.h"]
-        efforts = [effort("".join(path.read_text() for path in texts)), _described(LAYOUT[name])]
-        rows.append([name, str(before), *ratios, *maps, *(f"{each:,.0f}" for each in efforts)])
+        rows.append([name, str(before), *ratios, *maps])
     return markdown(titles, rows)
 
 
-def _described(variant: Variant) -> float:
-    texts = [variant.driver.read_text()]
-    if variant.description.suffix == ".h":
-        texts.append(variant.description.read_text())
-    return effort("".join(texts))
-
-
 def cost_table() -> str:
-    return markdown(*costs())
-
-
-def costs() -> tuple[list[str], list[list[str]]]:
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:
@@ -52,7 +36,7 @@ def costs() -> tuple[list[str], list[list[str]]]:
         code = [_fall(one.code, before.code) for one in after]
         rows.append([name, str(before.code), *code, str(before.instructions)])
         rows[-1] += [_fall(one.instructions, before.instructions) for one in after]
-    return titles, rows
+    return markdown(titles, rows)
 
 
 def _fall(after: int, before: int) -> str:

@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from proved import proved
 from tables import markdown
 
-import tflm_memopt
-from tflm_memopt.answers.report import KeptBuiltin, Report
+from tflm_memopt.answers.report import KeptBuiltin
 from tflm_memopt.errors import UsageError
 
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
@@ -19,25 +18,15 @@ Row = tuple[list[str], str]
 
 
 def measure(path: Path, name: str) -> Row:
-    """Raises ValueError if an output byte is wrong."""
     data = path.read_bytes()
-    report = _proved(data, path.name)
+    report = proved(data, name=path.name, runs=RUNS).report
     try:
-        streamed = f"{_proved(data, path.name, input='stream').arena.total:,}"
+        streamed = f"{proved(data, name=path.name, runs=RUNS, input='stream').report.arena.total:,}"
     except UsageError:
         streamed = ""
     before, after = report.original_arena.total, report.arena.total
     figures = f"{before:,}", f"**{after:,}**", f"{before / after:.1f}", streamed
     return [name, _reasons(report.kept_builtin), *figures], report.convention
-
-
-def _proved(data: bytes, name: str, **settings: Any) -> Report:
-    done = tflm_memopt.optimize(data, name=name, **settings)
-    if done.report.changed:
-        verdict = tflm_memopt.verify(data, done.model, runs=RUNS)
-        if not verdict.bit_exact:
-            raise ValueError(f"not the same bits, {settings}: {verdict.difference or verdict.failure}")
-    return done.report
 
 
 def table(folder: Path) -> str:

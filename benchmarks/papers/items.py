@@ -5,34 +5,33 @@
 - A predicted figure follows from formulas or plans, and nothing was executed.
 """
 
+import posixpath
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-import driver_registers
 import int8_models
-from papers.fused_tiling import devices, examples, int8_networks, split_networks, tiling_tables, weight_partition
+from papers.fused_tiling import int8_networks, split_networks
 from papers.joint_memory import joint
 from papers.msf_cnn import frontier
 from papers.msf_cnn import nets as layers
-from papers.vmcu import inverted_bottleneck, vmcu
-from registers import test_paper as register_figures
+from papers.vmcu import vmcu
+from proved import proved
+from tables import markdown
 
 import tflm_memopt
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
-PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
+TITLES = ("paper", "in the paper", "kind", "result here", "script")
 SMALL = 1_000_000
 """Models of at most this many bytes are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
-MOST_WIDE = 16_400
+THESIS = 24_576 // 4, 16_384 // 4
+"""Bytes that Stahl's thesis implies for the int8 example of chapter 4, before and after its channels are tiled."""
 Folders = dict[str, Path]
 """The folder `models` has public models, and the folder `nets` has layer lists of msf-CNN's networks."""
 
@@ -51,15 +50,14 @@ class Item:
     """
     needs: str = ""
 
+    def row(self, folders: Folders) -> list[str]:
+        script = posixpath.normpath(f"benchmarks/papers/{self.script}")
+        return [self.paper, self.what, self.kind, self.figure(folders), f"`{script}`"]
+
 
 def require(holds: bool, claim: str) -> None:
     if not holds:
         raise AssertionError(claim)
-
-
-def segments(_: Folders) -> str:
-    found = vmcu.figure_1c()
-    return f"{found['separate']} segments apart, {found['formula']} by the formula, {found['ours']} here"
 
 
 def bottlenecks(_: Folders) -> str:
@@ -73,24 +71,6 @@ def bottlenecks(_: Folders) -> str:
         f"{len(found)} bottlenecks; nothing computed twice: largest gain {most}; "
         f"with recompute: 0 to {less:.0%} below vMCU's formula"
     )
-
-
-def headroom(_: Folders) -> str:
-    found = vmcu.headroom()
-    image, channels = max(h.image for h in found), max(h.channels for h in found)
-    by_formula = max(h.image_formula for h in found), max(h.channels_formula for h in found)
-    less = [h.name for h in found if h.image < h.image_formula or h.channels < h.channels_formula]
-    require(not less, f"{', '.join(less)} grow less than by vMCU's formula")
-    each = zip((image, channels), by_formula, vmcu.PUBLISHED_GROWTH.values(), strict=True)
-    said = [f"{ours:.2f} times (vMCU's formula {theirs:.2f}, paper {most:g})" for ours, theirs, (_, most) in each]
-    return f"height and width up to {said[0]}, channels up to {said[1]}"
-
-
-def by_pixels(_: Folders) -> str:
-    modules = [m for m in vmcu.TABLE_2 if not m.stem]
-    wrong = [m.name for m in modules if not inverted_bottleneck.equals_whole_tensors(m)]
-    require(not wrong, f"outputs of {', '.join(wrong)} differ")
-    return f"the description's C computes {len(modules)} bottlenecks in exactly the bytes of vMCU's formula"
 
 
 def wrapping(folders: Folders) -> str:
@@ -111,19 +91,6 @@ def above(data: bytes, most: float) -> tuple[int, int]:
     return memory.head - memory.bound, memory.head
 
 
-def msf_table(folders: Folders) -> str:
-    off, count = 0.0, 0
-    nets = layers.read(folders["nets"])
-    for name, published in frontier.PUBLISHED.items():
-        found = frontier.table1(nets[name])
-        for limit, cell in published.items():
-            ours = found.get(limit)
-            if cell and ours:
-                off, count = max(off, abs(ours[0] / 1000 / cell[0] - 1)), count + 1
-    require(off < 0.02, "msf-CNN's formulas give other figures than the paper")
-    return f"its own formulas give {count} cells to {off:.1%}"
-
-
 def measured_ram(limit: float) -> Callable[[Folders], str]:
     """Compare arenas under TFLM with published peaks, which do not count input, output and runtime."""
 
@@ -131,78 +98,37 @@ def measured_ram(limit: float) -> Callable[[Folders], str]:
         nets, said = layers.read(folders["nets"]), []
         for name, published in frontier.MEASURED.items():
             model = int8_models.from_layers(nets[f"{name}_residual_tail"])
-            report = tflm_memopt.optimize(model, input="external", max_macs=min(limit, 3.0), effort=0.3).report
-            require(report.arena.total <= 1000 * published[limit], f"{name} needs more than published")
-            said.append(f"{name} {report.arena.total:,} B (published {published[limit]:g} kB)")
+            ram = proved(model, input="external", max_macs=min(limit, 3.0), effort=0.3).report.arena.total
+            require(ram <= 1000 * published[limit], f"{name} needs more than published")
+            said.append(f"{name} {ram:,} B (published {published[limit]:g} kB)")
         return "whole arenas with an external input: " + ", ".join(said)
 
     return figure
 
 
 def running_example(_: Folders) -> str:
-    untiled, tiled_bytes = examples.THESIS
-    report = examples.rewritten("running example", examples.running_example())[0]
+    net = int8_models.Builder()
+    x = net.input((1, 32, 8, 1))
+    x = net.conv(x, 32, (6, 2), (2, 2), (2, 0), (16, 4), depthwise=False, same=True)
+    x = net.conv(x, 32, (3, 3), (1, 1), (1, 1), (16, 4), depthwise=True, same=True)
+    x = net.conv(x, 64, (1, 1), (1, 1), (0, 0), (16, 4), depthwise=False)
+    x = net.pool(x, (16, 4), (16, 4), average=True, same=False)
+    report = proved(net.model(net.dense(x, 6)), runs=5).report
+    untiled, tiled_bytes = THESIS
     require(report.arena.head <= tiled_bytes, "the tiled example needs more than in the thesis")
     heads = f"{report.original_arena.head:,} -> {report.arena.head:,}"
     return f"{heads} B of activations in int8 (thesis {untiled:,} -> {tiled_bytes:,})"
 
 
-def swapped(height: int, width: int) -> tuple[int, int]:
-    net = int8_models.Builder()
-    x = net.same(net.input((1, height, width, 3)), 32, 3)
-    report = tflm_memopt.optimize(net.model(net.same(x, 16, 3, 2)), **PARTS, max_macs=1.5).report
-    return report.original_arena.total, report.arena.total
-
-
-def wide_as_tall(_: Folders) -> str:
-    (before, tall), (wide_before, wide) = swapped(128, 4), swapped(4, 128)
-    require(wide <= 1.02 * tall, "columns gain less than rows")
-    require(wide <= MOST_WIDE, "the wide network needs too much")
-    return f"128 x 4 pixels {before:,} -> {tall:,} B, 4 x 128 pixels {wide_before:,} -> {wide:,} B"
-
-
-def tiled(folders: Folders) -> str:
-    nets = {"AWW": tiling_tables.keywords(folders["models"]), "RAD": tiling_tables.radar()}
-    said = []
-    for name, data in nets.items():
-        before = tflm_memopt.inspect(data).arena.total
-        after = tflm_memopt.optimize(data, **PARTS, max_macs=tiling_tables.MOST).report.arena.total
-        best, ours = max(tiling_tables.PUBLISHED[name]), 100 * (1 - after / before)
-        require(ours >= best, f"{name} saves less than in the thesis")
-        said.append(f"{tiling_tables.titled(name)} {ours:.1f} % (thesis {best:.1f} %)")
-    return ", ".join(said)
-
-
-def four_layers(_: Folders) -> str:
-    found = devices.example()
-    return (
-        f"messages of four layers on two devices: {found['FDTO']} with fan-out, {found['FDTI']} with fan-in, "
-        f"{found['least']} at best"
-    )
-
-
-def best_partition(_: Folders) -> str:
-    rows = weight_partition.rows()
-    require(all(row.bit_exact for row in rows), "an output byte differs")
-    require(all(row.planned == row.executed for row in rows), "the devices do not send what was planned")
-    return f"processes exchange {', '.join(str(row.executed) for row in rows)} bytes"
-
-
-def table_5_1(_: Folders) -> str:
-    each = ((name, *devices.table(name)) for name in devices.NETWORKS)
-    return "one device and ten: " + ", ".join(f"{name} {one:,.1f} -> {ten:,.1f} MB" for name, one, ten in each)
-
-
-def in_int8(name: str, *, execute: bool = False) -> Callable[[Folders], str]:
+def in_int8(name: str) -> Callable[[Folders], str]:
     def figure(_: Folders) -> str:
-        found, thesis = int8_networks.row(name, execute=execute), devices.NETWORKS[name]
-        require(found.get("bit_exact", True) and found.get("as_predicted", True), "the devices' outputs differ")
+        found, thesis = int8_networks.row(name), int8_networks.NETWORKS[name]
         share = found["ten"] / found["TFLM"]
-        require(share <= thesis.full / thesis.single, "a device has a larger part of the memory than in the thesis")
-        sizes = {key: f"{found[key] / 1e6:.2f} MB" for key in ("TFLM", "one", "ten")}
+        require(share <= thesis.each / thesis.single, "a device has a larger part of the memory than in the thesis")
+        sizes = {key: f"{nbytes / 1e6:.2f} MB" for key, nbytes in found.items()}
         return (
             f"{sizes['TFLM']} under TFLM, {sizes['one']} rewritten, at most "
-            f"{sizes['ten']} on ten devices ({share:.1%} of TFLM's; thesis {thesis.full / thesis.single:.1%})"
+            f"{sizes['ten']} on ten devices ({share:.1%} of TFLM's; thesis {thesis.each / thesis.single:.1%})"
         )
 
     return figure
@@ -245,24 +171,6 @@ def kernel_split(_: Folders) -> str:
     )
 
 
-def example_on_devices(_: Folders) -> str:
-    report = tflm_memopt.optimize_devices(EXAMPLE, 2, effort="low").report
-    require(report.ram <= report.alone.arena.total, "a device needs more RAM than one device alone")
-    require(report.flash < report.alone.flash, "the weights are not shared")
-    return (
-        f"the example: {report.alone.arena.total:,} B of RAM and {report.alone.flash:,} B of flash on one device, "
-        f"at most {report.ram:,} B and {report.flash:,} B on two"
-    )
-
-
-def joint_example(_: Folders) -> str:
-    found = joint.example()
-    return (
-        f"{found['reused']:,} tokens by Algorithm 8, {found['by parts']:,} by parts; the best of "
-        f"{found['chromosomes']} chromosomes {found['search']:,}, by offsets {found['its offsets']:,}"
-    )
-
-
 def application(number: int) -> Callable[[Folders], str]:
     def figure(_: Folders) -> str:
         (head, ours), paper = joint.application(number), joint.APPLICATIONS[number].paper
@@ -285,63 +193,29 @@ def on_two_cores(folders: Folders) -> str:
     return f"vww in two partitions on a Pico: two cores keep {gain:.1f} times the rate of one"
 
 
-def register_conflicts(_: Folders) -> str:
-    for variant in register_figures.CHECKS:
-        register_figures.test_figure_6_5(variant)
-    register_figures.test_the_code_of_6_5()
-    for row in register_figures.TABLE_6_1:
-        register_figures.test_table_6_1(row)
-    return f"the two graphs, the printed code, and {len(register_figures.TABLE_6_1)} rows of accesses, shifts and masks"
-
-
-def own_drivers(_: Folders) -> str:
-    titles, rows = driver_registers.costs()
-    placed = titles.index("placed")
-    each = ", ".join(f"{row[0]} {row[1]} -> {row[placed]}" for row in rows)
-    return f"bytes of code, plain -> with placed fields: {each}; dissertation: GPIO -38 %, SPI -12 %"
-
-
 VMCU, MSF, TILING, JOINT = "vMCU", "msf-CNN", "fused tiling", "joint memory"
-REGISTERS = "register interfaces"
 ITEMS = (
-    Item(VMCU, "Figure 1 (c)", "benchmark", "vmcu/vmcu.py", segments),
     Item(VMCU, "Figures 9 and 10, Table 2", "product", "vmcu/vmcu.py", bottlenecks),
-    Item(VMCU, "Figures 11 and 12, largest gain", "product", "vmcu/vmcu.py", headroom),
-    Item(VMCU, "Figure 6, as a description", "benchmark", "vmcu/inverted_bottleneck.py", by_pixels),
     Item(VMCU, "sections 4 and 5, circular pool", "predicted", "items.py", wrapping, "models"),
-    Item(MSF, "Table 1", "predicted", "msf_cnn/frontier.py", msf_table, "nets"),
     Item(MSF, "Table 2, least RAM", "product", "items.py", measured_ram(float("inf")), "nets"),
     Item(MSF, "result.json of its repository, F ≤ 1.1", "product", "items.py", measured_ram(1.1), "nets"),
-    Item(TILING, "running example (Figures 4.4 to 4.13)", "product", "fused_tiling/examples.py", running_example),
-    Item(TILING, "path discovery, axes swapped", "product", "items.py", wide_as_tall),
-    Item(TILING, "Table 4.1, AWW and RAD", "product", "fused_tiling/tiling_tables.py", tiled, "models"),
-    Item(TILING, "Figures 5.2 to 5.7", "predicted", "fused_tiling/devices.py", four_layers),
-    Item(TILING, "Figures 5.2 to 5.7, executed", "benchmark", "fused_tiling/weight_partition.py", best_partition),
-    Item(TILING, "Table 5.1", "predicted", "fused_tiling/devices.py", table_5_1),
+    Item(TILING, "running example (Figures 4.4 to 4.13)", "product", "items.py", running_example),
     *(
         Item(TILING, f"Table 5.1, {name} in int8", "predicted", "fused_tiling/int8_networks.py", in_int8(name))
-        for name in int8_networks.SIDES
+        for name in int8_networks.NETWORKS
     ),
-    *(
-        Item(
-            TILING,
-            f"Table 5.1, {name} in int8 at {side} x {side}, executed",
-            "benchmark",
-            "fused_tiling/int8_networks.py",
-            in_int8(name, execute=True),
-        )
-        for name, side in int8_networks.SIDES.items()
-    ),
-    Item(TILING, "chapter 5 on a model of ours", "product", "items.py", example_on_devices),
     Item(TILING, "chapter 5 on MLPerf Tiny", "product", "items.py", public_models_on_devices, "models"),
     Item("arXiv 2507.16594", "MobileNetV2 in two", "product", "fused_tiling/split_networks.py", stage_split),
     Item("arXiv 2605.09357", "MobileNetV2 by kernels", "benchmark", "fused_tiling/split_networks.py", kernel_split),
-    Item(JOINT, "Tables 6.1 to 6.4, Algorithms 8 to 10", "benchmark", "joint_memory/joint.py", joint_example),
     *(
         Item(JOINT, f"Table 6.6, application {n}", "product", "joint_memory/joint.py", application(n))
         for n in joint.APPLICATIONS
     ),
     Item(JOINT, "partitions in parallel (section 6.6)", "product", "items.py", on_two_cores, "models"),
-    Item(REGISTERS, "Figure 6.5, Table 6.1", "product", "../../tests/registers/test_paper.py", register_conflicts),
-    Item(REGISTERS, "Table 6.2, on drivers of our own", "product", "../driver_registers.py", own_drivers),
 )
+
+
+def table(models: Path, nets: Path) -> str:
+    """Raises AssertionError if a claim of docs/papers.md does not hold."""
+    folders = {"models": models, "nets": nets}
+    return markdown(TITLES, (item.row(folders) for item in ITEMS), left=len(TITLES))

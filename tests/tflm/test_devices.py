@@ -1,16 +1,12 @@
 """Networks on several devices give TFLM's bytes. Processes that communicate by sockets simulate the devices."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE
 from models import Net
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-from papers.fused_tiling import weight_partition
 from recording import predict_recording
 
 import tflm_memopt
@@ -91,12 +87,6 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
     agree(model, shared, tmp_path)
     assert [stage.first for stage in shared.report.stages] == [0, *cuts]
     assert sum(d.weights for d in shared.report.devices) == shared.report.original_weights
-
-
-def test_the_best_weight_partition() -> None:
-    rows = weight_partition.rows()
-    assert all(row.bit_exact and row.planned == row.executed for row in rows)
-    assert [row.executed for row in rows] == [34, 30, 26, 22]
 
 
 def test_layers_in_partial_sums(tmp_path: Path) -> None:

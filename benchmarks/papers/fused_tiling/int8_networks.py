@@ -1,66 +1,107 @@
-"""Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices, or execute them with smaller images.
+"""Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices.
 
-The networks have random weights, and devices.py lists their layers. The first layers are split by rows, and all later
-layers by channels. As in the thesis, an integer program chooses the first layer that is split by channels. Each figure
-is the size of a device's arena and model file, in MB. The thesis counts float32 values, without the weights of dense
-layers.
+The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers by
+channels. As in the thesis, an integer program chooses the first layer that is split by channels. Each figure is the
+size of a device's arena and model file, in MB of 10^6 bytes. The thesis counts float32 values, without the weights of
+dense layers.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from int8_models import Builder
-from papers.fused_tiling import devices
-from papers.fused_tiling.split_networks import optimized, verified
+from papers.fused_tiling.split_networks import optimized
 from papers.joint_memory.classifiers import SameZeroPoint
 
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network
 
-SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
+DEVICES = 10
+Layer = Callable[[Builder, Sequence[int]], int]
+"""Function that adds a layer after the network's input and all earlier layers, and returns its output."""
 
 
-def model(name: str, side: int) -> bytes:
+def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Layer:
+    margin = kernel // 2 if pad is None else pad
+
+    def add(net: Builder, made: Sequence[int]) -> int:
+        out = (net.shape(made[-1])[1] + 2 * margin - kernel) // stride + 1
+        each = ((n, n) for n in (kernel, stride, margin, out))
+        return net.conv(made[-1], channels, *each, depthwise=False, same=stride == 1 and margin == kernel // 2)
+
+    return add
+
+
+def pool(kernel: int = 2) -> Layer:
+    return lambda net, made: net.pool(made[-1], kernel, 2, average=False, same=kernel == 2)
+
+
+def dense(units: int) -> Layer:
+    return lambda net, made: net.dense(made[-1], units)
+
+
+def route(*layers: int) -> Layer:
+    """Concatenate the outputs of layers, which darknet counts from 0."""
+    return lambda net, made: net.concatenation([made[1 + n] for n in layers])
+
+
+def nothing(_: Builder, made: Sequence[int]) -> int:
+    """Add nothing for a layer that computes nothing in an inference, such as dropout."""
+    return made[-1]
+
+
+def bottleneck(*channels: int) -> list[Layer]:
+    return [conv(c, 3 if c == max(channels) else 1) for c in channels]
+
+
+CLASSIFIER = [dense(4096), nothing, dense(4096), nothing, dense(1000), lambda net, made: net.softmax(made[-1])]
+YOLO = [
+    conv(32, 3), pool(), conv(64, 3), pool(), *bottleneck(128, 64, 128), pool(), *bottleneck(256, 128, 256), pool(),
+    *bottleneck(512, 256, 512, 256, 512), pool(), *bottleneck(1024, 512, 1024, 512, 1024), conv(1024, 3),
+    conv(1024, 3), lambda _, made: made[17], conv(64, 1), lambda net, made: net.space_to_depth(made[-1], 2),
+    route(27, 24), conv(1024, 3), conv(425, 1),
+]  # fmt: skip
+ALEX = [
+    conv(96, 11, 4, 0), pool(3), conv(256, 5), pool(3), conv(384, 3), conv(384, 3), conv(256, 3), pool(3), *CLASSIFIER,
+]  # fmt: skip
+VGG = [
+    *(conv(64, 3),) * 2, pool(), *(conv(128, 3),) * 2, pool(), *(conv(256, 3),) * 3, pool(),
+    *(conv(512, 3),) * 3, pool(), *(conv(512, 3),) * 3, pool(), *CLASSIFIER,
+]  # fmt: skip
+GOOGLE = [
+    conv(64, 7, 2), pool(), conv(192, 3), pool(), *bottleneck(128, 256), *bottleneck(256, 512), pool(),
+    *bottleneck(256, 512) * 4, *bottleneck(512, 1024), pool(), *bottleneck(512, 1024) * 2, conv(1000, 1),
+    lambda net, made: net.mean(made[-1]), lambda net, made: net.softmax(made[-1]),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    layers: Sequence[Layer]
+    side: int
+    single: float
+    """Megabytes of one device in Table 5.1."""
+    each: float
+    """Megabytes of each of ten devices in Table 5.1."""
+
+
+NETWORKS: Mapping[str, Published] = {
+    "YOLOv2": Published(YOLO, 608, 256, 28.4),
+    "AlexNet": Published(ALEX, 227, 16.8, 2.65),
+    "VGG-16": Published(VGG, 224, 84.5, 13.2),
+    "GoogLeNet": Published(GOOGLE, 224, 97.5, 12.2),
+}
+
+
+def row(name: str) -> dict[str, int]:
+    """Return the bytes of the original model, and of the rewritten model on one device and on the largest of ten."""
     net = SameZeroPoint()
-    x = net.input((1, side, side, 3))
-    made: list[int] = []
-    for line in devices.NETWORKS[name].lines:
-        x = _layer(net, line, x, made)
-        made.append(x)
-    return net.model(x)
-
-
-def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int:
-    match line.kind:
-        case "conv":
-            out = (net.shape(x)[1] + 2 * line.pad - line.kernel) // line.stride + 1
-            same = line.stride == 1 and line.pad == line.kernel // 2
-            each = ((n, n) for n in (line.kernel, line.stride, line.pad, out))
-            return net.conv(x, line.channels, *each, depthwise=False, same=same)
-        case "pool":
-            return net.pool(x, line.kernel, line.stride, average=False, same=line.kernel == 2)
-        case "dense":
-            return net.dense(x, line.channels)
-        case "average":
-            return net.mean(x)
-        case "softmax":
-            return net.softmax(x)
-        case "reorg":
-            return net.space_to_depth(x, 2)
-        case "route":
-            return net.concatenation([made[i] for i in line.of]) if len(line.of) > 1 else made[line.of[0]]
-    return x
-
-
-def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """If `execute` is set, the outputs are compared with the original's."""
-    side = SIDES[name] if execute else devices.NETWORKS[name].side
-    data = model(name, side)
-    network = Network(data, name, request({}), optimized)
-    shared = shared_layers(network, devices.DEVICES)
-    report, alone = shared.report, network.alone.report
-    original = report.original_arena.total + report.original_flash
+    made = [net.input((1, NETWORKS[name].side, NETWORKS[name].side, 3))]
+    for layer in NETWORKS[name].layers:
+        made.append(layer(net, made))
+    network = Network(net.model(made[-1]), name, request({}), optimized)
+    report, alone = shared_layers(network, DEVICES).report, network.alone.report
     largest = max(d.arena.total + d.flash for d in report.devices)
-    found = {"TFLM": original, "one": alone.arena.total + alone.flash, "ten": largest}
-    return found | (verified(data, shared) if execute else {})
+    original = report.original_arena.total + report.original_flash
+    return {"TFLM": original, "one": alone.arena.total + alone.flash, "ten": largest}

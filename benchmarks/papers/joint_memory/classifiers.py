@@ -17,10 +17,6 @@ def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
     return lambda net, x: net.same(x, channels, kernel, stride)
 
 
-def pool(kernel: int, stride: int, *, average: bool = False) -> Stage:
-    return lambda net, x: net.pool(x, kernel, stride, average=average)
-
-
 def classify(net: Builder, x: int) -> int:
     return net.dense(net.mean(x), CLASSES)
 
@@ -40,32 +36,6 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
             y = net.mul(y, net.same(net.same(net.mean(y, keep=True), max(1, deep // 4)), expand * deep))
         y = net.same(y, channels)
         return net.add(y, x) if stride == 1 and channels == deep else y
-
-    return stage
-
-
-def bottleneck(channels: int, stride: int) -> Stage:
-    def stage(net: Builder, x: int) -> int:
-        y = net.same(net.same(net.same(x, channels, 1, stride), channels, 3), 4 * channels)
-        return net.add(y, x if net.shape(x) == net.shape(y) else net.same(x, 4 * channels, 1, stride))
-
-    return stage
-
-
-def dense_layer(growth: int = 32) -> Stage:
-    return lambda net, x: net.concatenation([x, net.same(net.same(x, 4 * growth), growth, 3)])
-
-
-def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
-    def stage(net: Builder, x: int) -> int:
-        made = []
-        for branch in branches:
-            y = x
-            for channels, kernel, step in branch:
-                y = net.same(y, channels, kernel, step)
-            made.append(y)
-        y = net.pool(x, 3, stride, average=stride == 1)
-        return net.concatenation([*made, net.same(y, pooled) if pooled else y])
 
     return stage
 
@@ -101,54 +71,10 @@ def efficientnet_b0() -> Iterator[Stage]:
     yield classify
 
 
-def resnet_50() -> Iterator[Stage]:
-    yield conv(64, 7, 2)
-    yield pool(3, 2)
-    for channels, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-        for i in range(count):
-            yield bottleneck(channels, 1 if i else stride)
-    yield classify
-
-
-def densenet_121() -> Iterator[Stage]:
-    yield conv(64, 7, 2)
-    yield pool(3, 2)
-    for count, channels in ((6, 128), (12, 256), (24, 512), (16, 0)):
-        yield from (dense_layer() for _ in range(count))
-        if channels:
-            yield conv(channels)
-            yield pool(2, 2, average=True)
-    yield classify
-
-
-def inception_v2() -> Iterator[Stage]:
-    """Return the layers of Inception V2: the published separable convolution of 7 x 7, then ten modules."""
-    yield conv(64, 7, 2)
-    yield pool(3, 2)
-    yield conv(64)
-    yield conv(192, 3)
-    yield pool(3, 2)
-    plain = (
-        (64, (64, 64), (64, 96), 32), (64, (64, 96), (64, 96), 64), (), (224, (64, 96), (96, 128), 128),
-        (192, (96, 128), (96, 128), 128), (160, (128, 160), (128, 160), 96), (96, (128, 192), (160, 192), 96), (),
-        (352, (192, 320), (160, 224), 128), (352, (192, 320), (192, 224), 128),
-    )  # fmt: skip
-    halving = iter((((128, 160), (64, 96)), ((128, 192), (192, 256))))
-    for module in plain:
-        if module:
-            one, (a, b), (c, d), pooled = module
-            yield inception([(one, 1, 1)], [(a, 1, 1), (b, 3, 1)], [(c, 1, 1), (d, 3, 1), (d, 3, 1)], pooled=pooled)
-        else:
-            (a, b), (c, d) = next(halving)
-            yield inception([(a, 1, 1), (b, 3, 2)], [(c, 1, 1), (d, 3, 1), (d, 3, 2)], pooled=0, stride=2)
-    yield classify
-
-
 NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
-    "MobileNet V1 0.25": lambda: mobilenet_v1(0.25), "MobileNet V1 1.0": lambda: mobilenet_v1(1.0),
-    "MobileNet V2 1.0": mobilenet_v2, "EfficientNet B0": efficientnet_b0, "ResNet V1 50": resnet_50,
-    "Inception V2": inception_v2, "DenseNet 121": densenet_121,
-}  # fmt: skip
+    "MobileNet V2 1.0": mobilenet_v2,
+    "EfficientNet B0": efficientnet_b0,
+}
 
 
 class SameZeroPoint(Builder):

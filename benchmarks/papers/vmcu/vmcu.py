@@ -1,27 +1,21 @@
-"""Repeat the evaluation of vMCU (Zheng et al.) with int8 models that tflm-memopt rewrites.
+"""Rewrite the bottlenecks of vMCU's Table 2 (Zheng et al.) as int8 models.
 
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. The
-tables have two plans for a bottleneck: the smallest that computes each pixel once, and the smallest of all. vMCU's
+table has two plans for a bottleneck: the smallest that computes each pixel once, and the smallest of all. vMCU's
 kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from int8_models import Builder
-from papers.vmcu.access import accesses, footprint, segments
-from papers.vmcu.dense import dense
+from proved import proved
 from tables import markdown
-
-import tflm_memopt
-from tflm_memopt.answers.optimized import Optimized
 
 ANY = 4.0
 """If pixels may be recomputed, limit of the ratio of multiply-accumulates, plan to original."""
 ALIGNMENT = 16
 """Tensors in TFLM start at multiples of this number of bytes, unlike in the paper's formulas."""
-FIGURE_1C = (2, 3, 2)
 PUBLISHED_KB = {"B1": 102.7}
 """Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
@@ -77,26 +71,6 @@ def model(m: Module) -> bytes:
     return net.model(net.add(projected, x) if m.residual else projected)
 
 
-def rewritten(data: bytes, most: float) -> Optimized:
-    """Raises RuntimeError if an output byte is wrong."""
-    result = tflm_memopt.optimize(data, max_macs=most)
-    if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
-        raise RuntimeError("outputs differ")
-    return result
-
-
-def formula(rows: int, k: int, n: int) -> int:
-    """Return the bytes of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
-    return max(rows * n, rows * k) + min(n, k) - 1
-
-
-def figure_1c() -> dict[str, int]:
-    m, k, n = FIGURE_1C
-    values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
-    ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
-    return {"separate": m * (k + n), "formula": formula(m, k, n), "ours": ours}
-
-
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
     name: str
@@ -148,7 +122,7 @@ def _sizes(m: Module) -> tuple[int, int, int]:
 def bottlenecks() -> list[Bottleneck]:
     found = []
     for m in TABLE_2:
-        once, again = (rewritten(model(m), most).report for most in (1.0, ANY))
+        once, again = (proved(model(m), max_macs=most, runs=2).report for most in (1.0, ANY))
         found.append(
             Bottleneck(
                 m.name, tinyengine(m), vmcu(m), PUBLISHED_KB.get(m.name), once.arena.head, again.arena.head,
@@ -156,64 +130,6 @@ def bottlenecks() -> list[Bottleneck]:
             )
         )  # fmt: skip
     return found
-
-
-GROWING = ("size", "channels")
-PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
-
-
-@dataclass(frozen=True, slots=True)
-class Headroom:
-    """How much a module of MCUNet-5fps-VWW may grow until it needs as much RAM as the original under TinyEngine."""
-
-    name: str
-    image: float
-    """Growth of height and width if the plan may compute pixels twice."""
-    channels: float
-    """Growth of the number of channels if the plan may compute pixels twice."""
-    image_once: float
-    """Growth of height and width if the plan computes each pixel once."""
-    channels_once: float
-    image_formula: float
-    """Growth of height and width if vMCU's formula gives the bytes."""
-    channels_formula: float
-
-
-def headroom() -> list[Headroom]:
-    def head(most: float) -> Callable[[Module], int]:
-        return lambda m: rewritten(model(m), most).report.arena.head
-
-    return [
-        Headroom(m.name, *(_growth(m, needs, what) for needs in (head(ANY), head(1.0), vmcu) for what in GROWING))
-        for m in TABLE_2[:8]
-    ]
-
-
-def _growth(m: Module, needs: Callable[[Module], int], what: str) -> float:
-    start, ram = (m.size if what == "size" else m.c_in), tinyengine(m)
-
-    def fits(n: int) -> bool:
-        return needs(_scaled(m, size=n) if what == "size" else _scaled(m, times=n / start)) <= ram
-
-    return _largest(start, fits) / start
-
-
-def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
-    return Module(m.name, size or m.size, round(m.c_in * times), m.c_mid, round(m.c_out * times), m.kernel, m.strides)
-
-
-def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on for which fits() is true, assuming that all smaller numbers fit."""
-    low, high = start, 2 * start
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
-TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
 
 
 def bottleneck_table() -> str:
@@ -228,13 +144,3 @@ def bottleneck_table() -> str:
             for x in bottlenecks()
         ),
     )  # fmt: skip
-
-
-def headroom_table() -> str:
-    published = [cell for low, most in PUBLISHED_GROWTH.values() for cell in ("", "", f"{low:.2f} to {most:.2f} x")]
-    rows = [
-        [x.name, *(f"{getattr(x, what + how):.2f} x" for what in ("image", "channels") for how in TITLES.values())]
-        for x in headroom()
-    ]
-    titles = ["module", *(f"{what}{how}" for what in ("height and width", "channels") for how in TITLES)]
-    return markdown(titles, [*rows, ["vMCU, published", *published]])

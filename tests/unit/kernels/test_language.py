@@ -6,7 +6,6 @@ import sys
 import numpy as np
 from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.append(str(ROOT / "scripts"))
 
 from tflm_memopt.kernels.descriptions.elementwise import quantize

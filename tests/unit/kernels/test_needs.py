@@ -1,17 +1,12 @@
 """The analysis of a kernel finds exactly the input elements that each output element depends on."""
 
 import itertools
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
 from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store
@@ -26,7 +21,7 @@ ELEMENTWISE = (
     elementwise.dequantize_s16, activations.lookup,
 )  # fmt: skip
 WEIGHTED = *WINDOWS, windows.transpose_conv
-ROWS = dense, rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax, activations.log_softmax
+ROWS = rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax, activations.log_softmax
 
 
 def drawn(kernel: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
@@ -89,9 +84,7 @@ def test_nothing_else_changes_an_element(kernel: KernelProgram) -> None:
             assert run(kernel, values, others)["y"][k] == known[k], f"seed {seed}, element {every[k]}"
 
 
-@pytest.mark.parametrize(
-    "kernel", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
-)
+@pytest.mark.parametrize("kernel", [*WEIGHTED, *ELEMENTWISE, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name)
 def test_the_first_and_the_last_of_it_are_loaded(kernel: KernelProgram) -> None:
     for seed in range(4):
         values, _ = drawn(kernel, np.random.default_rng(seed))

@@ -1,17 +1,14 @@
 """The chosen order of operators needs the least memory of all orders, for small random graphs."""
 
 import random
-import sys
 from collections.abc import Iterator, Sequence
 
-from conftest import ROOT, examples
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.plan.schedule.least_peak import schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous, lower_bound, peak
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0
