@@ -21,7 +21,14 @@ from descriptions.pixels import (
 from tflm_memopt.kernels.descriptions import curves, elementwise, floats
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, batch_matmul_s16, gather, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import (
+    arg_max,
+    batch_matmul,
+    batch_matmul_f32,
+    batch_matmul_s16,
+    gather,
+    resize_bilinear,
+)
 from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
@@ -306,7 +313,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "float_windows": (
         LibraryKernel(
             "matmul_f32",
-            scheduled(floats.batch_matmul, [bind({"rows": 1}), jam("n", 4)]),
+            scheduled(batch_matmul_f32, [bind({"rows": 1}), jam("n", 4)]),
             {name: given for name, given in MATMUL_F32.items() if name not in {"down", "across"}},
             _inlined("int32_t down, int32_t across"),
             calls={

@@ -42,7 +42,7 @@ def conv_f32(b: Builder) -> None:
     filters, limits = groups * each, Clamp(b)
     x, y = b.rows("x", FLOAT, pointers, reach), b.output("y", FLOAT, filters)
     w = b.flash("w", FLOAT, filters, rows, columns, channels, strides=strides)
-    bias = b.flash("bias", FLOAT, filters, stride=bias_step)
+    bias = b.flash("bias", FLOAT, filters, strides=(bias_step,))
     sums = b.workspace("sums", FLOAT, filters, aligned=False)
     with b.loop("g", groups) as g, b.loop("j", each) as j:
         k = g * each + j

@@ -24,9 +24,9 @@ def _pixel(b: Builder, *, depthwise: bool) -> None:
         (filter_weights,) = b.parameters("filter_weights")
         strides = (filter_weights, row_weights, tap_weights)
         w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
-    bias = b.flash("bias", Type.INT32, filters, stride=bias_step)
-    multipliers = b.flash("multipliers", Type.INT32, filters, stride=step)
-    shifts = b.flash("shifts", Type.INT8, filters, stride=step)
+    bias = b.flash("bias", Type.INT32, filters, strides=(bias_step,))
+    multipliers = b.flash("multipliers", Type.INT32, filters, strides=(step,))
+    shifts = b.flash("shifts", Type.INT8, filters, strides=(step,))
     with b.loop("k", filters) as k:
         total = b.flash_load(bias, k)
         with b.loop("r", rows) as r, b.loop("s", columns) as s:
@@ -68,8 +68,8 @@ def conv_wide(b: Builder) -> None:
     x, y = b.rows("x", Type.INT16, pointers, reach), b.output("y", Type.INT16, filters)
     w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
     bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # A bias has 64 bits, with the lower 32 bits first.
-    multipliers = b.flash("multipliers", INT32, filters, stride=scale_step)
-    shifts = b.flash("shifts", Type.INT8, filters, stride=scale_step)
+    multipliers = b.flash("multipliers", INT32, filters, strides=(scale_step,))
+    shifts = b.flash("shifts", Type.INT8, filters, strides=(scale_step,))
     with b.loop("g", groups) as g, b.loop("j", each) as j:
         k = g * each + j
         total = b.compute("join", Type.INT64, b.flash_load(bias, k, 0), b.flash_load(bias, k, 1))

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE
 from models import Net
-
 from recording import predict_recording
 
 import tflm_memopt

@@ -6,7 +6,6 @@ def copy(b: Builder) -> None:
     x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
     with b.loop("i", n) as i:
         b.ram_store(y, b.ram_load(x, i), i)
-        b.ram_free(x, i)
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from tflm_memopt.kernels.language import (
     Array,
     Compute,
     For,
-    Free,
     Index,
     KernelProgram,
     Load,
@@ -75,14 +73,9 @@ class Builder:
         """Declare an output. Each output element must be stored exactly once. The function ram() explains `strides`."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
-    def flash(
-        self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
-    ) -> Array:
-        """Declare constants. `stride` is the distance between a vector's elements, if not 1. `strides` has the strides
-        of all axes but the last.
-        """
-        extents, dense = _row_major(shape, strides)
-        return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
+    def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
+        """Declare constants. The function ram() explains `strides`."""
+        return self._tensor(Array(name, Memory.FLASH, kind, *_row_major(shape, strides)))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
         """Declare constants that are part of the kernel itself."""
@@ -104,7 +97,7 @@ class Builder:
         self.open.append([])
         yield
         body = self.open.pop()
-        accesses = (s.tensor for s in statements(body) if isinstance(s, (Load, Store, Free)))
+        accesses = (s.tensor for s in statements(body) if isinstance(s, (Load, Store)))
         if isinstance(at, Reg) and (found := next((t for t in accesses if t.memory is Memory.RAM), None)):
             raise KernelError(
                 f"whether '{found.name}' is accessed depends on register {at.name}",
@@ -186,11 +179,6 @@ class Builder:
     def ram_store(self, tensor: Array, value: Reg, *at: Index | int) -> None:
         """Store an element of a tensor in RAM."""
         self._say(Store(tensor, _indices(at), value))
-
-    def ram_free(self, tensor: Array, *at: Index | int) -> None:
-        """Free an input's element or, with fewer indices than axes, all elements that have these first indices."""
-        first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
-        self._say(Free(tensor, first, product(tensor.shape[len(at) :])))
 
     def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory, by: Reg | None = None) -> Reg:
         if tensor.memory is not memory:

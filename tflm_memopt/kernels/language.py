@@ -1,17 +1,16 @@
 """Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
 
-The description of a kernel computes with scalars in registers. `rewrites.py` vectorises loops. A vectorised loop runs
-one iteration in each lane of the core. Registers that depend on the variable of a vectorised loop become vectors.
+At first, every register of a kernel holds a single number. `rewrites.py` vectorises loops. A vectorised loop runs one
+iteration in each lane of the core, and registers that depend on the loop's variable become vectors.
 
-The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
-Each tensor records whether it is in RAM or in flash. A scalar is broadcast where a vector is needed.
+The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -21,9 +20,7 @@ Extents: TypeAlias = Mapping[str, int]
 
 class Memory(enum.Enum):
     RAM = "ram"
-    """RAM, where elements are freed one after the other."""
     FLASH = "flash"
-    """Flash, where constants are never freed or overwritten."""
 
 
 class Type(enum.Enum):
@@ -61,7 +58,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """Each product of the sum is stored as its constant factor and the sorted names of the other factors."""
+    """For each product of the sum: its constant factor, and the sorted names of its other factors."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -156,10 +153,6 @@ class Array:
         return sum((index * stride for index, stride in zip(at, self.strides, strict=True)), Index(()))
 
     @property
-    def elements(self) -> Index:
-        return product(self.shape)
-
-    @property
     def reach(self) -> Index:
         """The number of elements from the first to the last one in memory, including gaps."""
         return self.offset([extent - 1 for extent in self.shape]) + 1
@@ -178,7 +171,7 @@ class Reg:
 
 
 Operand: TypeAlias = Reg | Index
-"""An Operand is a register, or a number that is broadcast to all lanes."""
+"""A register, or a number that all lanes share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,21 +206,6 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
-    """The kernel no longer reads elements [first, first + count) of a tensor in RAM (RAMFree in vMCU)."""
-
-    tensor: Array
-    first: Index
-    count: Index
-    along: str = ""
-    """Variable of the vectorised loop, whose lane n frees the n-th run of `count` elements."""
-
-    def elements(self, values: Extents, lanes: int) -> range:
-        first, count = self.first.at(values), self.count.at(values)
-        return range(first, first + count * (lanes if self.along else 1))
-
-
-@dataclass(frozen=True, slots=True)
 class For:
     var: str
     extent: Index
@@ -254,7 +232,7 @@ class When:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = Load | Compute | Store | Free | For | When
+Statement: TypeAlias = Load | Compute | Store | For | When
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,15 +242,11 @@ class KernelProgram:
     name: str
     about: str
     extents: tuple[str, ...]
-    """Sizes that are known only when the kernel runs."""
     parameters: tuple[str, ...]
-    """Numbers, such as zero points and limits, that are known only when the kernel runs."""
+    """Names of numbers, such as zero points and limits, that are known only when the kernel runs, but are no sizes."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
-    schedule: tuple[str, ...] = field(default=())
-
-    def tensor(self, name: str) -> Array:
-        return {t.name: t for t in self.tensors}[name]
+    schedule: tuple[str, ...] = ()
 
 
 def goes_on(one: For) -> For | None:
@@ -287,6 +261,8 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
         yield one
         if isinstance(one, (For, When)):
             yield from statements(one.body)
+        if isinstance(one, For):
+            yield from statements(one.rest)
 
 
 def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Statement]]) -> For | When:
@@ -298,7 +274,7 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with changed registers and indices. The body of a loop or condition does not change."""
+    """Return a statement with changed registers and indices. A loop or a condition keeps its body."""
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)
@@ -308,8 +284,6 @@ def changed(
             return replace(one, to=reg(one.to), at=tuple(map(index, one.at)), by=reg(one.by) if one.by else None)
         case Store():
             return replace(one, at=tuple(map(index, one.at)), value=reg(one.value))
-        case Free():
-            return replace(one, first=index(one.first), count=index(one.count))
         case Compute():
             return replace(one, to=reg(one.to), operands=tuple(map(operand, one.operands)))
         case For():

@@ -1,8 +1,8 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-From the analysis, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
-reads a kernel's description once, without numbers for extents and parameters. The analysis follows values from loads
-through registers to stores. A value that is used after its loop counts as dependent on all iterations of that loop.
+From these ranges, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
+reads a kernel's description once, without numbers for extents and parameters, and follows values from loads through
+registers to stores. A value that is used after its loop counts as dependent on all iterations of that loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tflm_memopt.kernels.language import (
     Array,
     Compute,
     For,
-    Free,
     Index,
     KernelProgram,
     Load,
@@ -29,6 +28,7 @@ from tflm_memopt.kernels.language import (
     Store,
     When,
 )
+from tflm_memopt.kernels.meaning import OWN
 
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
@@ -36,8 +36,6 @@ AT = "at"
 """This variable stands for the output's index along an axis."""
 ALL = "'"
 """A loop variable with this suffix stands for all iterations of the loop."""
-ACCUMULATING = frozenset({"dot"})
-"""These operations add their result to a register's old value (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class InputNeed:
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """These operations combine several values of the input into one."""
+    """Names of the operations that combine several values of the input into one."""
     early: bool
     """True if each iteration of a loop loads all of its values before it stores."""
 
@@ -109,7 +107,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output of a kernel, and the elements of each input that one element of the output needs."""
+    """The output of a kernel, and the elements of each input that one output element needs."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -171,7 +169,7 @@ def _places(
             yield from _places(one.body, (*loops, one), conditions)
         elif isinstance(one, When):
             yield from _places(one.body, loops, (*conditions, one))
-        elif not isinstance(one, Free):
+        else:
             yield _Place(one, loops, conditions)
 
 
@@ -207,7 +205,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
                 found |= {_Source(one.tensor, one.at, inside, anywhere=one.by is not None)} | value((one.by,), loops)
             else:
                 others = value((r for r in one.operands if r != one.to), loops)
-                if one.to in one.operands or one.op in ACCUMULATING:
+                if one.to in one.operands or one.op in OWN:
                     others = frozenset(s._replace(through=s.through | {one.op}) for s in others)
                 found |= others
             held[one.to.name] = held.get(one.to.name, _NONE) | _reversed(found, loops, home[one.to.name])

@@ -14,7 +14,6 @@ from tflm_memopt.kernels.language import (
     Compute,
     Extents,
     For,
-    Free,
     Index,
     KernelProgram,
     Load,
@@ -40,9 +39,8 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
-    Each vector takes `group` registers. Vectorisation is legal if iterations are independent. Each iteration must write
-    registers and elements that no other iteration writes, and successive iterations must free successive elements. All
-    addresses in the loop must be linear in the loop's variable.
+    Each vector takes `group` registers. Vectorisation is legal if each iteration writes registers and elements that no
+    other iteration reads or writes. All addresses in the loop must be linear in the loop's variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -117,7 +115,7 @@ def inward(var: str) -> Rewrite:
         moves = [move for one in homes.values() for move in (one, _stored_back(one))]
         left = [one for one in loop.body if one not in moves]
         taken = {one.tensor.name for one in homes.values()}
-        again = [one for one in _everything(left) if isinstance(one, (Load, Store)) and one.tensor.name in taken]
+        again = [one for one in statements(left) if isinstance(one, (Load, Store)) and one.tensor.name in taken]
         if len(left) != 1 or not isinstance(left[0], For) or again:
             raise _not_inward(loop, "it is more than sums and a loop that adds to them")
 
@@ -156,13 +154,6 @@ def _stored_back(one: Load) -> Store:
     return Store(one.tensor, one.at, one.to)
 
 
-def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
-    for one in statements(body):
-        yield one
-        if isinstance(one, For):
-            yield from _everything(one.rest)
-
-
 def _listed(turns: Sequence[int]) -> str:
     return " and ".join(map(str, turns))
 
@@ -176,7 +167,7 @@ def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[S
     return loop
 
 
-Plain: TypeAlias = Load | Compute | Store | Free
+Plain: TypeAlias = Load | Compute | Store
 
 
 def _runs(body: Sequence[Statement]) -> Iterator[For | When | list[Plain]]:
@@ -215,7 +206,7 @@ def _anew(body: Sequence[Statement]) -> set[str]:
 
 
 def _varies(one: Plain, wide: set[str]) -> bool:
-    return isinstance(one, (Store, Free)) or one.to.name in wide
+    return isinstance(one, Store) or one.to.name in wide
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
@@ -232,7 +223,7 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
-    """Replace extents and parameters by numbers, which is always legal.
+    """Replace extents and parameters by numbers, which never changes a result.
 
     With `aligned`, all callers pass tensors that are aligned as C requires, so that loads need no copies.
     """
@@ -310,13 +301,10 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
     """Raise KernelError if iterations depend on each other. If `vectors` is true, loops may contain vector loops."""
     own: set[str] = set()
-    written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
-    for one in _everything(loop.body):
+    written = {one.to.name for one in statements(loop.body) if isinstance(one, (Load, Compute))}
+    for one in statements(loop.body):
         why = ""
-        if isinstance(one, Free):
-            side_by_side = one.first.slope(loop.var) == one.count
-            why = "" if side_by_side else f"what is freed of '{one.tensor.name}' does not follow on from turn to turn"
-        elif isinstance(one, For):
+        if isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
             why = f"'{one.var}' in it is a vector" if one.vector and not vectors else why
         elif isinstance(one, Load) and one.by and one.by.name in written:
@@ -343,7 +331,7 @@ def _depending(loop: For) -> set[str]:
     before = -1
     while before != len(wide):  # A value that depends on a varying value varies, too.
         before = len(wide)
-        for one in _everything(loop.body):
+        for one in statements(loop.body):
             if isinstance(one, Store):
                 wide.add(one.value.name)
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
@@ -358,6 +346,4 @@ def _depending(loop: For) -> set[str]:
 def _widened(one: Statement, wide: set[str], var: str) -> Statement:
     if isinstance(one, (For, When)):
         return within(one, lambda body: [_widened(s, wide, var) for s in body])
-    if isinstance(one, Free):
-        return replace(one, along=var)
     return changed(one, lambda reg: replace(reg, along=var) if reg.name in wide else reg)

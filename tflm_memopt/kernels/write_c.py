@@ -16,7 +16,6 @@ from tflm_memopt.kernels.language import (
     Array,
     Compute,
     For,
-    Free,
     Index,
     KernelProgram,
     Load,
@@ -40,15 +39,14 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
     """Return the kernel with all operations expanded for which the target has no instruction."""
     if table.lanes:
-        kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
+        kernel = replace(kernel, body=tuple(_with_32_bit_lanes(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
 
 
-def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Return the statement with 32-bit lanes for all vectors. Set `inside` for a statement in a vectorised loop."""
+def _with_32_bit_lanes(one: Statement, *, inside: bool = False) -> Statement:
     if isinstance(one, (For, When)):
         inside = inside or (isinstance(one, For) and one.vector)
-        return within(one, lambda body: [_words(s, inside=inside) for s in body])
+        return within(one, lambda body: [_with_32_bit_lanes(s, inside=inside) for s in body])
     return changed(one, lambda reg: replace(reg, type=Type.INT32) if reg.along else reg) if inside else one
 
 
@@ -63,7 +61,7 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
-    """Raises KernelError for unsupported statements."""
+    """Return the C lines of a kernel. Raises KernelError for unsupported statements."""
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
     return joined(writer.lines)
@@ -164,7 +162,7 @@ def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
 
 
 def _signed(index: Index) -> str:
-    """Return a C expression as a signed one, since loop variables are unsigned and addresses may have 64 bits."""
+    """Return a signed C expression, because loop variables are unsigned and addresses may have 64 bits."""
     return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
 
 
@@ -219,7 +217,6 @@ class Writer:
                 self.compute(one)
             elif isinstance(one, Store):
                 self.store(one)
-            # RAMFree is for the planner and needs no code
 
     def point(self, run: Sequence[Statement]) -> None:
         """Declare pointers that several loads share, which simplifies the compiler's addresses."""
@@ -257,8 +254,8 @@ class Writer:
 
     def moved(self, one: For) -> None:
         """Write a vector loop on a core without vectors, which is possible only if the loop moves adjacent elements."""
-        match [s for s in one.body if not isinstance(s, Free)]:
-            case [Load() as load, Store() as store] if load.to == store.value and _alike(load, store, one.var):
+        match one.body:
+            case (Load() as load, Store() as store) if load.to == store.value and _alike(load, store, one.var):
                 call = "tmo_copy_bytes" if load.tensor.memory is Memory.FLASH else "memmove"
                 to = _element(store.tensor, [at.put(one.var, 0) for at in store.at])
                 source = _element(load.tensor, [at.put(one.var, 0) for at in load.at], load.by)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
 from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store
-from tflm_memopt.kernels.meaning import Addresses, run, walk
+from tflm_memopt.kernels.meaning import position, run, walk
 from tflm_memopt.kernels.needs import InputNeed, needs
 
 WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_pool, windows.mean
@@ -89,12 +89,12 @@ def test_the_first_and_the_last_of_it_are_loaded(kernel: KernelProgram) -> None:
     for seed in range(4):
         values, _ = drawn(kernel, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}
-        found, addresses = needs(kernel), Addresses()
+        found = needs(kernel)
         loaded: dict[str, set[int]] = {name: set() for name in found.inputs}
         every = iter(elements(kernel, values))
-        for one, names, count in walk(kernel, values):
+        for one, names in walk(kernel.body, dict(values)):
             if isinstance(one, Load) and one.tensor.name in loaded:
-                loaded[one.tensor.name] |= set(addresses.of(one, names, count).tolist())
+                loaded[one.tensor.name].add(position(one, names))
             elif isinstance(one, Store):
                 at = next(every)
                 for name, need in found.inputs.items():

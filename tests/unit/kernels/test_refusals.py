@@ -20,19 +20,12 @@ def test_an_element_outside() -> None:
     assert "'x' has 5 elements, but element 5" in refused("bad_kernel", executed(write))
 
 
-def test_a_read_of_what_was_freed_or_never_stored() -> None:
-    def freed(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_free(x, i)
-            b.ram_store(y, b.ram_load(x, i), i)
-
+def test_a_read_of_what_was_never_stored() -> None:
     def never(b: Builder, n: Index) -> None:
         x, y = b.ram("work", Type.INT8, n), b.output("y", Type.INT8, n)
         with b.loop("i", n) as i:
             b.ram_store(y, b.ram_load(x, i), i)
 
-    refused("bad_kernel", executed(freed))
     refused("bad_kernel", executed(never))
 
 

@@ -23,7 +23,6 @@ def lookup(b: Builder) -> None:
     table = b.flash("table", Type.INT8, TABLE)
     with b.loop("i", n) as i:
         b.ram_store(y, b.flash_load(table, TABLE // 2, by=b.ram_load(x, i)), i)
-        b.ram_free(x, i)
 
 
 def _times(b: Builder, left: Number, right: Number) -> Reg:
@@ -121,7 +120,6 @@ def softmax(b: Builder) -> None:
                 mantissa = b.compute("and", INT32, b.compute("shift_left", INT32, total, zeros), MOST)
                 b.assign("copy", scale, _reciprocal_of_one_plus(b, mantissa))
                 b.assign("min", right, b.compute("sub", INT32, 35, zeros), 31)
-        b.ram_free(row.x, m)
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
@@ -175,4 +173,3 @@ def log_softmax(b: Builder) -> None:
             value = b.compute("select", INT32, b.compute("less", INT32, least, below), value, -128)
             value = b.compute("select", INT32, small, -128, value)
             b.ram_store(row.y, b.clamp(value, INT8), m, j)
-        b.ram_free(row.x, m)

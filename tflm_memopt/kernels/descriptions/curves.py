@@ -93,7 +93,6 @@ def curve_s16(b: Builder) -> None:
         value = b.compute("select", INT32, negative, mirrored, value)
         value = b.compute("shift_right", INT32, b.compute("add", INT32, value, middle), right)
         b.ram_store(y, b.broadcast(Type.INT16, value), i)
-        b.ram_free(x, i)
 
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
@@ -137,4 +136,3 @@ def softmax_s16(b: Builder) -> None:
             product = b.compute("mul", INT32, b.ram_load(powers, m, j), factor)
             share = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), right)
             b.ram_store(y, b.clamp(share, (0, 32767), Type.INT16), m, j)
-        b.ram_free(x, m)

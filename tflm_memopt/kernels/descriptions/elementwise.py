@@ -38,8 +38,6 @@ def add(b: Builder) -> None:
             sides.append(scaled(raised, scale, right))
         total = scaled(b.compute("add", Type.INT32, *sides), scale_out, right_out)
         b.ram_store(y, b.clamp(b.compute("add", Type.INT32, total, zero_out), (low, high)), i)
-        b.ram_free(x, i)
-        b.ram_free(other, i)
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
@@ -68,8 +66,6 @@ def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
             else:
                 value = b.compute("clip8", Type.INT8, total)
             b.ram_store(y, value, i)
-            b.ram_free(half, i)
-            b.ram_free(other, i)
 
     return describe
 
@@ -124,7 +120,6 @@ def mapped(
         function = make(b)
         with b.loop("i", n) as i:
             b.ram_store(y, function(b.ram_load(x, i)), i)
-            b.ram_free(x, i)
 
     return kernel(about, name)(describe)
 

@@ -176,7 +176,6 @@ def softmax(b: Builder) -> None:
             b.update("add", total, power)
         with b.loop("j", channels) as j:
             b.ram_store(y, b.compute("divide", FLOAT, b.ram_load(powers, m, j), total), m, j)
-        b.ram_free(x, m)
 
 
 @kernel("y[m, k] = x[m, k] - max - ln(sum over k of e^(x[m, k] - max))", "log_softmax_f32")
@@ -194,19 +193,3 @@ def log_softmax(b: Builder) -> None:
         with b.loop("j", channels) as j:
             below = b.compute("sub", FLOAT, b.ram_load(x, m, j), greatest)
             b.ram_store(y, b.compute("sub", FLOAT, below, logarithm), m, j)
-            b.ram_free(x, m, j)
-
-
-@kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
-def batch_matmul(b: Builder) -> None:
-    """The parameters (down, across) are (0, 1) for a transposed right matrix, and otherwise (1, 0)."""
-    rows, depth, columns = b.extents("rows", "depth", "columns")
-    down, across = b.parameters("down", "across")
-    left = b.ram("left", FLOAT, rows, depth)
-    right = b.rows("right", FLOAT, depth * down + columns * across, columns * down + depth * across)
-    y = b.output("y", FLOAT, rows, columns)
-    with b.loop("m", rows) as m, b.loop("n", columns) as n:
-        total = number(b, 0)
-        with b.loop("i", depth) as i:
-            b.dot(total, b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across))
-        b.ram_store(y, total, m, n)

@@ -6,6 +6,7 @@ The kernels follow TFLM's functions ArgMinMax (arg_min_max.h), BatchMatMul (batc
 
 from tflm_memopt.format.limits import MAX_PLACES
 from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.floats import number
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
@@ -51,31 +52,35 @@ def move(b: Builder) -> None:
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
     """The parameters `down` and `across` are 0 and 1 for a transposed right matrix, and otherwise 1 and 0. Products of
-    int16 values have sums of 64 bits and no zero points.
+    int16 values have sums of 64 bits. Only int8 values have zero points.
     """
-    wide = kind is Type.INT16
+    dot, sums = ("dot_wide", Type.INT64) if kind is Type.INT16 else ("dot", INT32)
 
     def describe(b: Builder) -> None:
         rows, depth, columns = b.extents("rows", "depth", "columns")
         down, across = b.parameters("down", "across")
-        zeros = () if wide else b.parameters("zero_left", "zero_right")
+        zeros = b.parameters("zero_left", "zero_right") if kind is Type.INT8 else ()
         left = b.ram("left", kind, rows, depth)
         right = b.rows("right", kind, depth * down + columns * across, columns * down + depth * across)
         y = b.output("y", kind, rows, columns)
-        with b.loop("m", rows) as m, b.loop("n", columns) as n:
-            total = b.broadcast(Type.INT64 if wide else INT32, 0)
-            with b.loop("i", depth) as i:
-                loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
-                if wide:
-                    b.assign("dot_wide", total, *loaded)
-                else:
-                    b.dot(total, *(b.compute("sub", Type.INT16, x, z) for x, z in zip(loaded, zeros, strict=True)))
+
+        def output(total: Reg) -> Reg:
+            if kind is Type.FLOAT32:
+                return total
             scale = b.parameters("multiplier", "shift")
-            if wide:
+            if kind is Type.INT16:
                 value = b.compute("rescale_wide", INT32, total, *scale)
             else:
                 value = b.compute("add", INT32, b.rescale(total, *scale), *b.parameters("zero_out"))
-            b.ram_store(y, b.clamp(value, (kind.least, -1 - kind.least), kind), m, n)
+            return b.clamp(value, (kind.least, -1 - kind.least), kind)
+
+        with b.loop("m", rows) as m, b.loop("n", columns) as n:
+            total = number(b, 0) if kind is Type.FLOAT32 else b.broadcast(sums, 0)
+            with b.loop("i", depth) as i:
+                loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
+                centred = (b.compute("sub", Type.INT16, x, z) for x, z in zip(loaded, zeros, strict=True))
+                b.assign(dot, total, *(centred if zeros else loaded))
+            b.ram_store(y, output(total), m, n)
 
     about = "y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))"
     return kernel(about, name)(describe)
@@ -83,6 +88,7 @@ def _batch_matmul(name: str, kind: Type) -> KernelProgram:
 
 batch_matmul = _batch_matmul("batch_matmul", Type.INT8)
 batch_matmul_s16 = _batch_matmul("batch_matmul_s16", Type.INT16)
+batch_matmul_f32 = _batch_matmul("batch_matmul_f32", Type.FLOAT32)
 
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")

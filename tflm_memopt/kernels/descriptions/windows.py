@@ -49,8 +49,8 @@ def _weighted(b: Builder, under: Callable[[Builder, Index, Index, Limits], Taps]
     taps_of = Index.name("kernel_h"), Index.name("kernel_w")
     w = b.flash("w", Type.INT8, *((*taps_of, channels) if depthwise else (filters, *taps_of, channels)))
     bias = b.flash("bias", Type.INT32, filters)
-    multipliers = b.flash("multipliers", Type.INT32, filters, stride=step)
-    shifts = b.flash("shifts", Type.INT8, filters, stride=step)
+    multipliers = b.flash("multipliers", Type.INT32, filters, strides=(step,))
+    shifts = b.flash("shifts", Type.INT8, filters, strides=(step,))
     with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("k", filters) as k:
         total = b.flash_load(bias, k)
         with under(b, height, width, (p, q)) as (r, s, row, column):
