@@ -90,7 +90,7 @@ TABLES = (
     Table("docs/builtin.md", "builtin-states", builtin.states, MODELS),
     Table("docs/builtin.md", "builtin-parts", builtin.parts, MODELS),
     Table("docs/tiling.md", "tiling-totals", tiling_tables.table, MODELS),
-    Table("docs/papers.md", "papers", items.table, ("models", "nets")),
+    Table("docs/papers.md", "papers", items.table, MODELS),
 )
 
 

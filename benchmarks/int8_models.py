@@ -1,7 +1,7 @@
 """Make int8 .tflite models with given layer shapes and random weights.
 
-Scales are chosen so that activations are seldom clamped and every channel influences the output. Layers are described
-as in benchmarks/papers/msf_cnn/nets.py. A PAD precedes a convolution whose padding is not TFLite's SAME.
+Scales are chosen so that activations are seldom clamped and every channel influences the output. A PAD precedes a
+convolution whose padding is not TFLite's SAME.
 """
 
 import math
@@ -170,7 +170,12 @@ def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
 
 
 def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
-    """Return a model whose layers are described as in benchmarks/papers/msf_cnn/nets.py."""
+    """Return a model with the layers of a list, as in msf-CNN's JSON files.
+
+    A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel
+    "k", stride "s" and padding "p" are [rows, columns]. For a layer of the type "add", the key "skip" is the index of
+    the layer whose input is also the second operand.
+    """
     net, first = Builder(seed), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]
     for layer in layers:

@@ -16,8 +16,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 import int8_models
 from papers.fused_tiling import int8_networks, split_networks
 from papers.joint_memory import joint
-from papers.msf_cnn import frontier
-from papers.msf_cnn import nets as layers
 from papers.vmcu import vmcu
 from proved import proved
 from tables import markdown
@@ -32,8 +30,6 @@ ON_DEVICES = {
 }  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
 """Bytes that Stahl's thesis implies for the int8 example of chapter 4, before and after its channels are tiled."""
-Folders = dict[str, Path]
-"""The folder `models` has public models, and the folder `nets` has layer lists of msf-CNN's networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +41,14 @@ class Item:
     kind: str
     """Kind of the figure: "product", "benchmark" or "predicted"."""
     script: str
-    figure: Callable[[Folders], str]
-    """Function that returns the figure as text, and raises AssertionError if a claim of docs/papers.md does not hold.
+    figure: Callable[[Path], str]
+    """Function that takes the folder of public models and returns the figure as text. It raises AssertionError if a
+    claim of docs/papers.md does not hold.
     """
-    needs: str = ""
 
-    def row(self, folders: Folders) -> list[str]:
+    def row(self, models: Path) -> list[str]:
         script = posixpath.normpath(f"benchmarks/papers/{self.script}")
-        return [self.paper, self.what, self.kind, self.figure(folders), f"`{script}`"]
+        return [self.paper, self.what, self.kind, self.figure(models), f"`{script}`"]
 
 
 def require(holds: bool, claim: str) -> None:
@@ -60,7 +56,7 @@ def require(holds: bool, claim: str) -> None:
         raise AssertionError(claim)
 
 
-def bottlenecks(_: Folders) -> str:
+def bottlenecks(_: Path) -> str:
     found = vmcu.bottlenecks()
     require(all(b.once <= b.tinyengine for b in found), "a bottleneck needs more than TinyEngine's formula")
     require(all(b.again < b.vmcu + vmcu.ALIGNMENT for b in found), "a bottleneck needs more than vMCU's formula")
@@ -73,9 +69,9 @@ def bottlenecks(_: Folders) -> str:
     )
 
 
-def wrapping(folders: Folders) -> str:
-    models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
-    small = [data for data in models if len(data) < SMALL]
+def wrapping(models: Path) -> str:
+    public = [path.read_bytes() for path in sorted(models.glob("*.tflite"))]
+    small = [data for data in public if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
     once = max(above(data, 1.0)[0] for data in (*small, *modules))
     require(once < vmcu.ALIGNMENT, "a layout is more than its alignment above the live bytes")
@@ -91,22 +87,7 @@ def above(data: bytes, most: float) -> tuple[int, int]:
     return memory.head - memory.bound, memory.head
 
 
-def measured_ram(limit: float) -> Callable[[Folders], str]:
-    """Compare arenas under TFLM with published peaks, which do not count input, output and runtime."""
-
-    def figure(folders: Folders) -> str:
-        nets, said = layers.read(folders["nets"]), []
-        for name, published in frontier.MEASURED.items():
-            model = int8_models.from_layers(nets[f"{name}_residual_tail"])
-            ram = proved(model, input="external", max_macs=min(limit, 3.0), effort=0.3).report.arena.total
-            require(ram <= 1000 * published[limit], f"{name} needs more than published")
-            said.append(f"{name} {ram:,} B (published {published[limit]:g} kB)")
-        return "whole arenas with an external input: " + ", ".join(said)
-
-    return figure
-
-
-def running_example(_: Folders) -> str:
+def running_example(_: Path) -> str:
     net = int8_models.Builder()
     x = net.input((1, 32, 8, 1))
     x = net.conv(x, 32, (6, 2), (2, 2), (2, 0), (16, 4), depthwise=False, same=True)
@@ -120,8 +101,8 @@ def running_example(_: Folders) -> str:
     return f"{heads} B of activations in int8 (thesis {untiled:,} -> {tiled_bytes:,})"
 
 
-def in_int8(name: str) -> Callable[[Folders], str]:
-    def figure(_: Folders) -> str:
+def in_int8(name: str) -> Callable[[Path], str]:
+    def figure(_: Path) -> str:
         found, thesis = int8_networks.row(name), int8_networks.NETWORKS[name]
         share = found["ten"] / found["TFLM"]
         require(share <= thesis.each / thesis.single, "a device has a larger part of the memory than in the thesis")
@@ -134,10 +115,10 @@ def in_int8(name: str) -> Callable[[Folders], str]:
     return figure
 
 
-def public_models_on_devices(folders: Folders) -> str:
+def public_models_on_devices(models: Path) -> str:
     said = []
     for name, stem in ON_DEVICES.items():
-        report = tflm_memopt.optimize_devices(folders["models"] / f"{stem}.tflite", 2).report
+        report = tflm_memopt.optimize_devices(models / f"{stem}.tflite", 2).report
         alone = report.alone.arena.total
         require(report.ram <= alone, f"{name} needs more RAM than one device alone")
         said.append(
@@ -146,7 +127,7 @@ def public_models_on_devices(folders: Folders) -> str:
     return "one device -> the largest of two: " + "; ".join(said)
 
 
-def stage_split(_: Folders) -> str:
+def stage_split(_: Path) -> str:
     found = split_networks.in_two()
     require(found["bit_exact"] and found["as_predicted"], "the devices' outputs differ")
     sent = max(found["sent"])
@@ -158,7 +139,7 @@ def stage_split(_: Folders) -> str:
     )
 
 
-def kernel_split(_: Folders) -> str:
+def kernel_split(_: Path) -> str:
     found = split_networks.by_kernels()
     require(found["bit_exact"] and found["as_predicted"], "the devices' outputs differ")
     reads, ram = max(found["received"]), max(found["arena"])
@@ -171,8 +152,8 @@ def kernel_split(_: Folders) -> str:
     )
 
 
-def application(number: int) -> Callable[[Folders], str]:
-    def figure(_: Folders) -> str:
+def application(number: int) -> Callable[[Path], str]:
+    def figure(_: Path) -> str:
         (head, ours), paper = joint.application(number), joint.APPLICATIONS[number].paper
         require(ours <= paper, f"application {number} needs more than in the paper")
         return f"{ours:.2f} MB with float32 weights (paper {paper:g}); int8 activations {head:,} B"
@@ -180,8 +161,8 @@ def application(number: int) -> Callable[[Folders], str]:
     return figure
 
 
-def on_two_cores(folders: Folders) -> str:
-    camera = tflm_memopt.AppModel(folders["models"] / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
+def on_two_cores(models: Path) -> str:
+    camera = tflm_memopt.AppModel(models / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
     rates = []
     for count in (1, 2):
         app = tflm_memopt.App({"camera": camera}, model_cores=count, options={"board": "pico", "effort": "low"})
@@ -193,29 +174,26 @@ def on_two_cores(folders: Folders) -> str:
     return f"vww in two partitions on a Pico: two cores keep {gain:.1f} times the rate of one"
 
 
-VMCU, MSF, TILING, JOINT = "vMCU", "msf-CNN", "fused tiling", "joint memory"
+VMCU, TILING, JOINT = "vMCU", "fused tiling", "joint memory"
 ITEMS = (
     Item(VMCU, "Figures 9 and 10, Table 2", "product", "vmcu/vmcu.py", bottlenecks),
-    Item(VMCU, "sections 4 and 5, circular pool", "predicted", "items.py", wrapping, "models"),
-    Item(MSF, "Table 2, least RAM", "product", "items.py", measured_ram(float("inf")), "nets"),
-    Item(MSF, "result.json of its repository, F ≤ 1.1", "product", "items.py", measured_ram(1.1), "nets"),
+    Item(VMCU, "sections 4 and 5, circular pool", "predicted", "items.py", wrapping),
     Item(TILING, "running example (Figures 4.4 to 4.13)", "product", "items.py", running_example),
     *(
         Item(TILING, f"Table 5.1, {name} in int8", "predicted", "fused_tiling/int8_networks.py", in_int8(name))
         for name in int8_networks.NETWORKS
     ),
-    Item(TILING, "chapter 5 on MLPerf Tiny", "product", "items.py", public_models_on_devices, "models"),
+    Item(TILING, "chapter 5 on MLPerf Tiny", "product", "items.py", public_models_on_devices),
     Item("arXiv 2507.16594", "MobileNetV2 in two", "product", "fused_tiling/split_networks.py", stage_split),
     Item("arXiv 2605.09357", "MobileNetV2 by kernels", "benchmark", "fused_tiling/split_networks.py", kernel_split),
     *(
         Item(JOINT, f"Table 6.6, application {n}", "product", "joint_memory/joint.py", application(n))
         for n in joint.APPLICATIONS
     ),
-    Item(JOINT, "partitions in parallel (section 6.6)", "product", "items.py", on_two_cores, "models"),
+    Item(JOINT, "partitions in parallel (section 6.6)", "product", "items.py", on_two_cores),
 )
 
 
-def table(models: Path, nets: Path) -> str:
+def table(models: Path) -> str:
     """Raises AssertionError if a claim of docs/papers.md does not hold."""
-    folders = {"models": models, "nets": nets}
-    return markdown(TITLES, (item.row(folders) for item in ITEMS), left=len(TITLES))
+    return markdown(TITLES, (item.row(models) for item in ITEMS), left=len(TITLES))

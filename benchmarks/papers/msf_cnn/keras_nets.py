@@ -1,4 +1,4 @@
-"""Make layer lists of Keras' MobileNetV2 for benchmarks/papers/msf_cnn/nets.py."""
+"""Make layer lists of Keras' MobileNetV2 for int8_models.from_layers()."""
 
 from typing import Any
 

@@ -28,10 +28,6 @@ class Settings:
     input: Input = Input.RESIDENT
     pushed: int = 1
     """Number of rows of a streamed input that arrive together."""
-    count_output: bool = True
-    """Whether the bytes of the model's output count. (The paper on msf-CNN leaves them out.)"""
-    counter_bytes: int = 8
-    """Bytes per operator for loop counters. Papers omit the counters."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
     """Maximum height of a feature map for which a single stripe of all rows is tried as well."""

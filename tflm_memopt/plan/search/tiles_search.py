@@ -18,6 +18,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.iteration.liveness import TILED_COUNTER_BYTES
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.links import Links
@@ -120,7 +121,7 @@ class Search:
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
-        nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
+        nbytes = demand.nbytes + TILED_COUNTER_BYTES * (position + 1 - visit.position)
         spare = self.slack + self._plain(position + 1) + plain - demand.macs
         return [(b + nbytes, m + demand.macs, (t, visit)) for b, m, t in labels if m <= spare]
 
@@ -374,8 +375,7 @@ class Search:
         return visit.state.early or visit.fills
 
     def _out_bytes(self) -> int:
-        is_final = self.last == len(self.chain.ops)
-        return 0 if is_final and not self.settings.count_output else self.chain.ops[self.last - 1].writes.nbytes
+        return self.chain.ops[self.last - 1].writes.nbytes
 
     def _is_kept(self, position: int) -> bool:
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
