@@ -15,7 +15,7 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the file's order. Even a streamed or external input has the shape of the original
+    """A model's inputs and outputs in the file's order. A streamed or external input has the shape of the original
     model's whole input.
     """
 

@@ -92,7 +92,7 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 MODULE = "c"
 ONE_CORE = (MODULE, "stm32cube")
-"""Programs in these kinds of files run on one core."""
+"""Kinds of files whose programs run on one core."""
 
 
 def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:

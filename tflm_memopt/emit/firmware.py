@@ -1,23 +1,20 @@
 """Computes the flash that a model needs on a device (analysis/flash.py), and the RAM of a model's C module."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
+from tflm_memopt.emit.kernels import needs
+from tflm_memopt.emit.module import Module, module
 from tflm_memopt.format.codes import InputPlace, Part
+from tflm_memopt.lower.program import HEADER
 from tflm_memopt.model.reader import CUSTOM, Model, is_region, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
-
-if TYPE_CHECKING:
-    from tflm_memopt.emit.module import Module
 
 STREAM = 8
 
@@ -57,8 +54,6 @@ def is_module(model: Model) -> bool:
 
 def module_firmware(model: Model) -> Firmware:
     """Return what a model's C module needs in flash, without the stored sample of the self-test."""
-    from tflm_memopt.emit.module import module  # noqa: PLC0415
-
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
     return replace(firmware_of(model, nbytes), interpreter=False)
@@ -66,8 +61,6 @@ def module_firmware(model: Model) -> Firmware:
 
 def module_arena(model: Model, abi: Abi) -> Arena:
     """Return the static RAM of a model's C module."""
-    from tflm_memopt.emit.module import module  # noqa: PLC0415
-
     return modules_arena([module("model", model)], abi)
 
 
@@ -79,9 +72,6 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
 
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
-    from tflm_memopt.emit.kernels import needs  # noqa: PLC0415
-    from tflm_memopt.lower.program import HEADER  # noqa: PLC0415
-
     needed = needs(programs)
     kinds = [kind.name for kind in Kind if needed.kinds >> kind & 1]
     packings = [packing.name for packing in Packing if needed.packings >> packing & 1]

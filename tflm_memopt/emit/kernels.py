@@ -14,11 +14,11 @@ class Needs:
     """Parts of the C library that some programs need. Bit n of each mask stands for the enumeration's value n."""
 
     kinds: int = 0
-    """Bit mask of the operator types TMO_OP_* that occur with unpacked weights."""
+    """Operator types (TMO_OP_*) that occur with unpacked weights."""
     packings: int = 0
-    """Bit mask of the orders of packed weights, TMO_PACKING_*, that occur."""
+    """Orders of packed weights (TMO_PACKING_*) that occur."""
     parts: int = 0
-    """Bit mask of the executor parts TMO_PART_* that run the programs."""
+    """Parts of the executor (TMO_PART_*) that run the programs."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:

@@ -18,7 +18,7 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """Names that an application defines for those of its models that share an arena."""
+    """Names that an application defines for each of its models that share an arena."""
 
     header: str
     prefix: str
@@ -39,24 +39,22 @@ class Module:
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """The model's custom operators in execution order."""
     workspaces: tuple[int, ...]
     """Bytes of workspace that each custom operator needs."""
     sizes: Mapping[TensorId, int]
-    """Bytes of each tensor that a custom operator reads or writes."""
     arena: int
     at: Mapping[TensorId, int]
     """Arena offsets of the inputs and outputs of the model and of its custom operators."""
     ports: Ports
-    """The inputs and outputs in the order of the .tflite file. A streamed input's tensor has the rows of one push."""
+    """Inputs and outputs in the order of the .tflite file. A streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Model outputs that are constants, and so are not in the arena."""
     source: SourceReport | None
-    """Information about the streamed or external input, or None if there is none."""
+    """The streamed or external input, or None."""
     window: WindowReport | None
-    """Information about the sliding input, or None if there is none."""
+    """The sliding input, or None."""
     shared: InApp | None = None
-    """The application whose arena is used, or None if the module has its own arena."""
+    """The application whose arena the module uses, or None if the module has an arena of its own."""
     slow: int = 0
     """Bytes of slow memory, which the application provides."""
 
@@ -75,7 +73,6 @@ class Module:
 
     @property
     def pauses(self) -> tuple[int, ...]:
-        """Numbers of the iterations after which the model pauses, so that a shorter model can run."""
         return self.shared.pauses if self.shared else ()
 
     @property
@@ -94,8 +91,8 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the C module of a rewritten model. `left` is the text for the error message, with the model's builtin
-    operators or the reason why all operators are builtin. Raises UsageError if the model has builtin operators.
+    """Return the C module of a rewritten model. Raises UsageError if the model has builtin operators, whose names, or
+    the reason why all operators are builtin, are in `left`.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

@@ -40,7 +40,8 @@ class Platform:
     counter: str = ""
     """Body of a C++ function that reads the core's cycle counter, or "" if the core has no counter."""
     team: str = ""
-    """C++ code of second_core(), which returns a tmo_team for the second core or NULL. One core has no code."""
+    """C++ code of second_core(), which returns a tmo_team for the second core or NULL, or "" for a chip with one core.
+    """
     slow: str = STATIC_MEMORY
     """C++ definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
 
@@ -118,9 +119,9 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return C++ code that runs one model, compares its outputs with the stored ones and prints its results. invoke:
-    expression that runs the interpreter and is true on success. `prefix` is the printf format at the start of each
-    printed line.
+    """Return C++ code that runs one model, compares its outputs with the stored outputs, and prints its results. The
+    C++ expression `invoke` runs the interpreter, and is true on success. `prefix` is the printf format at the start
+    of each printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(

@@ -178,12 +178,12 @@ _ESP_TFLM = """\
 dependencies:
   espressif/esp-tflite-micro: "^1.3.1"
 """
-"""Dependency on the C library, for projects that do not contain the library."""
+"""Dependency on TensorFlow Lite Micro, for projects without the C library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The contents of a project around one model or around an application with several models."""
+    """The contents of a project around one model, or around an application with several models."""
 
     name: str
     main: Callable[[Platform], str]

@@ -40,9 +40,9 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md, or no file if `told` is None. `kind` is the project's build system. `steps` is the text that
-    says how to build and run the project. `main` is the program's file. `library` tells whether the project contains
-    the C library.
+    """Return README.md, or no file if `told` is None. `kind` is the build system of the project, and `steps` is the
+    text that says how to build and run it. `main` is the file of the program. `library` tells whether the project
+    contains the C library.
     """
     if told is None:
         return {}

@@ -14,7 +14,7 @@ BUS = """\
 
 @dataclass(frozen=True, slots=True)
 class Accessor:
-    """A function of the generated header, which reads or writes some fields of one register of a group."""
+    """A function of the generated header that reads or writes some fields of one register."""
 
     op: AccessOp
     group: str
@@ -42,7 +42,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Field]]:
 
 
 def _written(fields: Sequence[Field]) -> int:
-    """Return the mask of the bits of these fields. The mask omits arrays inside a register."""
+    """Return the mask of these fields, without fields that are arrays inside a register."""
     return sum(field.mask for field in fields if not field.place.bit_step)
 
 

@@ -16,7 +16,7 @@ def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeat
         if bare(condition).kind == CursorKind.INTEGER_LITERAL and unit.source(bare(condition)) == "0":
             return
         changes = _changes(unit, repeated)
-        if any(_counts(unit, part, changes) for part in _conjuncts(unit, condition)):
+        if any(_ends_by_counting(unit, part, changes) for part in _conjuncts(unit, condition)):
             return
     raise unit.line(loop).error(
         "a loop that reads or writes registers has no bound",
@@ -63,8 +63,7 @@ def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | Non
     return 0 if operator == "=" else None
 
 
-def _counts(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether a condition ends the loop because a variable is counted up or down to a limit."""
+def _ends_by_counting(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
     children = list(part.get_children())
     if part.kind == CursorKind.DECL_REF_EXPR:
         return _is_counted(part, (DOWN,), changes)

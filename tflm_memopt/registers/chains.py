@@ -128,7 +128,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the variables of an expression. "" stands for a call, a member or a unary operator."""
+    """Return the variables of an expression, and "" if it has a call, a member or a unary operator."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

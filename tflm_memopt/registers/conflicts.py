@@ -14,9 +14,9 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Edges are pairs of accesses of a function by their numbers, with the earlier access first."""
+"""Pairs of accesses, by their numbers in the function, that must not be combined. The earlier access comes first."""
 Regions = list[list[FieldAccess]]
-"""Each region is a set of accesses that can be combined, in source order."""
+"""Sets of accesses that are combined into one access. Each set is in source order."""
 
 
 def conflicts(function: Function) -> Edges:
@@ -67,14 +67,14 @@ class Combining:
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """This function returns whether two accesses are to one register, or to fields that may share a register."""
+    """Function that returns whether two accesses are to one register, or to fields that may share a register."""
 
     @cached_property
     def edges(self) -> Edges:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the sets of combined accesses of the function, of which some have a single access."""
+        """Return the sets of accesses that are combined. An access that is not combined is alone in its set."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),
@@ -96,7 +96,7 @@ class Combining:
         )
 
     def _may_sink(self, write: FieldAccess, to: FieldAccess) -> bool:
-        if not (write.is_statement and to.is_statement and write.host.blocks == to.host.blocks):
+        if not (write.is_whole_statement and to.is_whole_statement and write.host.blocks == to.host.blocks):
             return False
         if write.context != to.context:
             return False
@@ -138,7 +138,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event prevents moving a register read out of `loops` and to the place of event `first`."""
+        """Return whether an event forbids to move a register read out of `loops` and before the event `first`."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -9,7 +9,7 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""A register in generated layouts has this number of bits. Buses of microcontrollers transfer whole words."""
+"""Bits of a register in a generated layout, because the buses of microcontrollers transfer whole words."""
 
 
 class AccessType(Enum):
@@ -39,7 +39,9 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a field or of an array's first element: byte offset of the register, and number of the lowest bit."""
+    """Byte offset of a field's register, and number of the field's lowest bit. For an array, the place of the first
+    element.
+    """
 
     byte: int
     bit: int = 0
@@ -132,7 +134,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C struct. `nbytes` is 0 if the places of fields are to be chosen."""
+    """Fields and groups that form one C struct. `nbytes` is 0 if the fields have no places yet."""
 
     name: str
     members: tuple[Field | SubGroup, ...]
@@ -152,7 +154,7 @@ class RegisterGroup:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A peripheral: a C pointer `name` to a group at an address."""
+    """A peripheral: its address, and the C pointer `name` to its group."""
 
     name: str
     group: str
@@ -161,7 +163,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All peripherals and groups. A group comes after the groups that it contains."""
+    """All peripherals, and all groups in an order in which each group follows the groups that it contains."""
 
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
@@ -171,7 +173,7 @@ class Description:
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""A read-only and a write-only field may share bits, because reads and writes may reach different registers."""
+"""Fields of these two types may share bits, because reads and writes may reach different registers."""
 
 
 def check(description: Description) -> None:

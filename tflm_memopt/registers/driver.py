@@ -6,10 +6,10 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""A Span has the position of the first byte of a piece of source, and the position after its last byte."""
+"""Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""A Context lists the branches and loops around code, outermost first. Code with equal Contexts runs equally
-often and in source order.
+"""Numbers of the branches and loops around code, outermost first. Code with equal numbers runs equally often, in source
+order.
 """
 
 
@@ -23,7 +23,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A member in an expression, and its array index. `span` covers the expression from its start to this member."""
+    """A struct member in an expression. `span` covers the expression from its start to this member."""
 
     member: Field | SubGroup
     span: Span
@@ -52,7 +52,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which statements can be inserted. `blocks` numbers the enclosing blocks, outermost first."""
+    """A statement of a block. `blocks` has the numbers of the enclosing blocks, outermost first."""
 
     span: Span
     context: Context
@@ -66,8 +66,6 @@ class AccessOp(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """One access to a field."""
-
     op: AccessOp
     chain: FieldChain
     order: int
@@ -78,8 +76,7 @@ class FieldAccess:
     operator: str = ""
     """Operator of an assignment, such as =, += or ++, or "" for a read in an expression."""
     value: Span | None = None
-    is_statement: bool = False
-    """True if the assignment is a whole statement of a block."""
+    is_whole_statement: bool = False
 
     @property
     def field(self) -> Field:
@@ -99,7 +96,6 @@ class Event:
 
 
 MadeOf = frozenset[int | str]
-"""A MadeOf is the set of what a value depends on: numbers of accesses, and names of variables."""
 NOTHING = MadeOf()
 
 
@@ -111,9 +107,9 @@ class Function:
     """True if the function has a goto, in which case none of its accesses are combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """The contexts with these numbers may be executed several times."""
+    """Numbers of the loops in a Context."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """For each branch or loop, by its number, the accesses and variables on which its condition depends."""
+    """For each branch or loop, by its number: the accesses and variables that its condition reads."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
 
@@ -142,5 +138,4 @@ class Driver:
     """Arrays that the driver accesses with an unknown index, each as the names of its group and its member."""
     words: tuple[tuple[Span, str], ...]
     """Words of the language extension in the text, each with its replacement in plain C."""
-    reach: frozenset[tuple[str, str]]
-    """Fields that interrupt handlers use."""
+    used_by_interrupts: frozenset[tuple[str, str]]

@@ -7,12 +7,12 @@ from tflm_memopt.registers.description import BitPlace, Description, Field, Regi
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 Groups = Mapping[str, RegisterGroup]
-"""The groups that remain after nested groups were merged, by name. A group comes after the groups that it contains."""
+"""The groups that remain after nested groups were merged, by name. Each group follows the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The field that an access reaches after simplification."""
+    """The field that an access reaches after nested groups were merged."""
 
     group: str
     anchor: Span

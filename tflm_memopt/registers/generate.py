@@ -106,7 +106,9 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses. Omit combinations of fields that cost more than they save."""
+        """Choose the layout with the fewest accesses. A combination of fields that costs more than it saves is left
+        out.
+        """
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)
         fewest = self._accesses(best)
@@ -121,12 +123,14 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return each function's sets of combined accesses. Without a layout, a group's fields are one register."""
+        """Return the sets of combined accesses of each function. Without a layout, all fields of a group count as one
+        register.
+        """
 
         def acts(access: FieldAccess) -> bool:
             field = access.field
             has_effect = field.read_acts if access.op is AccessOp.READ else field.write_acts
-            if has_effect or field.key in self.driver.reach:
+            if has_effect or field.key in self.driver.used_by_interrupts:
                 return True
             spot = spot_of(self.groups, access)
             return found is not None and found[spot.group].find(spot.name)[0].read_acts

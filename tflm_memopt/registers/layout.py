@@ -8,18 +8,18 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, Field,
 from tflm_memopt.registers.flatten import Groups
 
 Combination = frozenset[tuple[str, str]]
-"""A Combination is a set of fields that are accessed together, each given as group and name."""
+"""Fields that are accessed together, each given as the names of its group and of the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word of the bus, or an array of words. `byte` is the offset of the register in the group."""
+    """A word of the bus, or an array of words. `byte` is its offset in the group."""
 
     byte: int
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """A write sets unused bits to this value or, if the value is None, to the bits that were read."""
+    """Value that a write puts into unused bits. If the value is None, a write keeps unused bits."""
 
     @property
     def count(self) -> int:
@@ -44,7 +44,6 @@ class Register:
 
     @property
     def reserved(self) -> int:
-        """Value that a write puts into bits outside of fields."""
         return (self.reset or 0) & ~self.used
 
     @property
@@ -60,7 +59,7 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """For a write of the bits `written`, return the mask of the bits to read and write back, or 0 for none."""
+        """Return the mask of the bits that a write of the bits `written` must read and write back, or 0 for none."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(field.all_bits for field in self.fields if not field.is_writable)

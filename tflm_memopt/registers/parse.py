@@ -13,17 +13,17 @@ from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import SourceLine
 
 Cursor: TypeAlias = Any
-"""A node of clang's syntax tree. The Python bindings of clang have no types."""
+"""A node of clang's syntax tree, which has no Python types."""
 CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = "prelude.h"
-"""The parser includes the header with this name before the first line of a file."""
+"""Name of a header that the parser includes before the first line of each file."""
 WORDS = "register_words.h"
 PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
-"""A driver may also contain these words of the language extension, each with its replacement in plain C."""
+"""Words of the language extension that a driver may contain, each with its replacement in plain C."""
 LARGEST = 64
-"""A field has at most this many bits."""
+"""Most bits of a field."""
 _INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
 _HEADERS = {
     "stdbool.h": "#ifndef __cplusplus\n#define bool _Bool\n#define true 1\n#define false 0\n#endif\n",
@@ -131,13 +131,13 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether the code at the cursor comes from a macro, so that its text cannot be replaced."""
+        """Return whether a macro contains the code at the cursor, so that the text cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 
 
 def notes(cursor: Cursor) -> list[tuple[str, str]]:
-    """Return the words of the extension at a declaration, each with its argument."""
+    """Return the words of the language extension at a declaration, each with its argument."""
     found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
     return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
 

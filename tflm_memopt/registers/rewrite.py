@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. An include of header[0], the description, becomes an include of header[1], the accessors."""
+    """Rewrite the driver. An include of the description's file, header[0], becomes an include of header[1]."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])

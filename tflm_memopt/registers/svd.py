@@ -70,7 +70,7 @@ def read(path: Path, text: str) -> Description:
 
 
 class _Lines:
-    """An SVD file as an XML tree, for line numbers and vendorExtensions, which the SVD parser does not return."""
+    """An SVD file as an XML tree, for line numbers and vendorExtensions, which the SVD parser leaves out."""
 
     def __init__(self, file: str, tree: Any) -> None:
         self.file, self.tree = file, tree
@@ -88,7 +88,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line where an XML element begins. `names` has its name and its parents' names in order."""
+        """Return the line where an XML element begins. `names` are the names of the element and of its parents."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
@@ -170,7 +170,7 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """Return a property of a field or, if the field has no such property, the same property of the register."""
+    """Return a property of a field, or the property of its register if the field has none."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
@@ -220,7 +220,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
 
 
 def _word(name: str) -> str:
-    """Return the C identifier for a name of an SVD file. The identifier of an array omits [%s] or %s."""
+    """Return the C identifier for a name of an SVD file, without the [%s] or %s of an array."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 
