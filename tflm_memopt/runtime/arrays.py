@@ -12,7 +12,7 @@ from tflm_memopt.files import start_of
 from tflm_memopt.runtime.stimuli import Array
 
 START = 512
-"""A file's first bytes, up to this number, suffice to recognise its format."""
+"""Number of first bytes of a file that suffice to recognise its format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     *((start, "an image", IMAGES) for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")),

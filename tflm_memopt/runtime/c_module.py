@@ -26,7 +26,7 @@ from tflm_memopt.runtime.stimuli import Array, Run
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 EXTERNAL = "external"
-"""Value of `Changes.input` for an input that the model reads from the caller's buffer."""
+"""Value of `Changes.input` if the model reads its input from the caller's buffer."""
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -70,7 +70,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one module."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no module or several modules."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -109,10 +109,10 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Run a C module. Return the outputs of all runs, or the reason why the module failed. `model` is the rewritten
-    model to which the module must belong. `where` is the place of the input, as in `Changes.input`. `runs` are the
-    inputs of each run, with the whole input also if the input is streamed or external, and the whole window of a
-    sliding input.
+    """Run a C module. Return the outputs of all runs, or the reason why the module failed.
+
+    `model` is the rewritten model from which the module was made, and `where` is the place of its input, as in
+    `Changes.input`. `runs` has the whole input of each run, even if the input is streamed, external or sliding.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -210,22 +210,24 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 
 OTHER_MODULE = "not a module of this model"
-"""Message of the C compiler if the module's inputs or outputs differ from the model's."""
+"""The C compiler prints this message if the inputs or outputs of the module differ from those of the model."""
 GIVEN_UP = 2
-"""Before this run, the test program pushes the first half of another input, and then discards this input."""
+"""Before the run with this number, the test program pushes the first half of another input, and then resets the module.
+"""
 
 
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return a test program, main.c, which prints the result of the self-test and then performs N runs. The program
-    takes three arguments: N, the input file and the output file. For each run, the input file holds the bytes of each
-    input. A streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch,
-    x, y and format as uint32, and then its data. The output file holds the bytes of each output for each run.
+    """Return a test program, main.c, which prints the result of the self-test and then performs N runs.
 
-    `ports` and `source` are the module's inputs and outputs. `stateful` tells whether the module has a state. If the
-    module has a state, each run's data begin with three uint32: whether to reset the module, whether only the last
-    inference has a full window, and the number of inferences. `slow` tells whether the module needs slow memory.
+    The program takes three arguments: N, the input file and the output file. For each run, the input file has the
+    bytes of each input, and the output file gets the bytes of each output. A streamed input has all its rows. An
+    external input is a frame: its number of bytes, pitch, x, y and format as uint32, and then its data.
+
+    `ports` and `source` are the inputs and outputs of the module. If the module has a state (`stateful`), the data
+    of each run begin with three uint32: whether to reset the module, whether only the last inference has a full
+    window, and the number of inferences. `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -44,7 +44,7 @@ class Difference:
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of differing elements in the run and the output with the first difference."""
+    """Number of elements that differ in the first output with a difference."""
     ulps: int | None = None
     """Largest difference of float32 values in units of the last place, or None for other types."""
 
@@ -63,7 +63,6 @@ class Job:
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
     def resets(self) -> list[int]:
-        """Return the numbers of the runs before which the interpreter is reset."""
         return [r for r, run in enumerate(self.fed) if run.reset]
 
 
@@ -105,8 +104,8 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random cases, extreme cases, the user's cases and a sequence of cases. `new` is the number of elements by
-    which a sliding input advances, or 0.
+    """Return random cases, extreme cases, the user's cases and a sequence of cases. `new` is the number of new elements
+    of a sliding input in each inference, or 0.
     """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
@@ -120,8 +119,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases, and how many of these cases every_value() made. Cases from every_value() come
-    first, in whole sets of 256, and random cases follow. `done` is the number of earlier random cases.
+    """Return `count` more test cases, and how many of these cases are from every_value(). They come first, in whole
+    sets of 256, and random cases follow. `done` is the number of earlier random cases.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:
@@ -165,7 +164,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Pair runs of the rewritten model with runs of the original model. The original gets inputs in its own formats."""
+    """Pair each run of the rewritten model with a run of the original model, whose inputs have the original formats."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

@@ -14,10 +14,12 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference with given inputs and a run's number, and returns TFLM's status (0: success)."""
+"""Function that runs one inference. It takes the inputs and the number of the run, and returns TFLM's status (0:
+success).
+"""
 
 ABORT = 15
-"""Value of kTfLiteAbort in TFLM's wheel, which our operator returns when it waits for more rows."""
+"""Value of kTfLiteAbort in TFLM's wheel, which our operator returns while rows of a streamed input are missing."""
 RESET_BEFORE = 2
 """Before the inference with this number, half of another input is pushed, and then the interpreter is reset."""
 BORDER = 3
@@ -25,8 +27,8 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model. `where` is the place of the model's input, as in `Changes.input`.
-    `resets` are the numbers of inferences before which the caller resets the interpreter.
+    """Return the function that feeds a model. `where` is the place of the model's input, as in `Changes.input`. Before
+    each inference in `resets`, the caller resets the interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -69,7 +71,7 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until a sliding input is complete, and return the last status. With `anew`, old rows are forgotten."""
+    """Push rows until a sliding input is complete, and return the last status. With `anew`, old rows do not count."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -111,7 +113,7 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return the input as a camera frame or, for an odd `number`, as a part of a larger frame of random bytes.
+    """Return the input as a camera frame. For an odd `number`, the input is a part of a larger frame of random bytes.
 
     `shape` has the number of rows, of pixels in a row, and of bytes in a pixel.
     """

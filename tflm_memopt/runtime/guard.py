@@ -18,15 +18,16 @@ from tflm_memopt.runtime.windows import whole
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of a custom operator on random values. Two runs suffice, since data do not affect addresses."""
+"""Number of runs of a custom operator on random values. Two runs suffice, because values do not affect addresses."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    A custom operator that is the whole model runs on `inputs`, a list of values for each run. Custom operators inside a
-    larger model run on random values. A write outside the row, the sums or the counters of an iteration is found at
-    once. The outputs must equal those of a run in separate buffers, so overlapping buffers are found, too.
+    A custom operator that is the whole model runs on `inputs`, which has values for each run. Custom operators
+    inside a larger model run on random values. After each iteration, any write outside its row, its sums and its
+    counters is an error. The outputs must equal those of a run in separate buffers, which also finds buffers that
+    overlap.
     """
     done = 0
     for region in regions(model):

@@ -52,7 +52,7 @@ GUARD_MEMORY = -101
 
 @dataclass(frozen=True, slots=True)
 class DeviceArena:
-    """Offsets of a program's buffers in bytes from the start of the device's arena. Buffers may overlap."""
+    """Offsets of a program's buffers from the start of the device's arena, in bytes. Buffers may overlap."""
 
     nbytes: int
     inputs: tuple[int, ...]
@@ -62,7 +62,7 @@ class DeviceArena:
 
 
 class OpIteration(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_iteration). Without tiles,
+    """Number of an operator, and the part of its output that an iteration computes (tmo_iteration). Without tiles,
     `stripe` is the number of the output row.
     """
 
@@ -134,7 +134,9 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). `workspace` and `slow` are available bytes, by default as many as needed."""
+    """Return the result of tmo_check(). `workspace` and `slow` are the available bytes, by default as many as the
+    program needs.
+    """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
@@ -219,10 +221,11 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference in random bytes, with buffers at device addresses, and check the writes of each iteration.
+    """Run one inference with buffers at device addresses in an arena of random bytes, and check the writes of each
+    iteration.
 
-    `state` is the program's state, which the run updates, or None. Raises ModelError if the executor refuses the
-    program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
+    The run updates the program's `state`, if given. Raises ModelError if the executor refuses the program, and
+    PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None
@@ -282,7 +285,7 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """Return the header of a program. If the program is too short, all fields are 0."""
+    """Return the header of a program, with 0 in all fields if the program is too short."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 

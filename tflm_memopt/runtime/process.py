@@ -22,10 +22,11 @@ ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """Output lines of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
-"""An error message repeats this number of the last lines of TFLM's output."""
+"""Number of last lines of TFLM's output that an error message repeats."""
 
 _reading = threading.Lock()
-"""Numpy parses the header of a file with `ast`, in which two threads disturb each other in CPython 3.11 (gh-106905)."""
+"""Lock for reading arrays. NumPy parses a header with `ast`, which is not safe for threads in CPython 3.11 (gh-106905).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Outcome:
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Phrase that follows "the model" and says how it failed, with TFLM's output, or "" after success."""
+    """Phrase that follows the words "the model" and tells how the model failed, or "" after success."""
     seconds: float = 0.0
     """Seconds for all runs, without the start of the interpreter."""
 
@@ -84,11 +85,11 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers by the process that started them. A forked process must not use the workers of its parent."""
+"""Idle workers, by the process that started them. A forked process must not use the workers of its parent."""
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of the process that ran a model or, if the worker ended, the worker's exit code."""
+    """Return the exit code of the fork that ran a model. If the worker itself ended, return its exit code."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -142,12 +143,11 @@ def environment() -> dict[str, str]:
 
 
 def recorded(log: str) -> RecordedArena:
-    """Return the arena sizes that TFLM's output reports."""
     return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 
 def _failure(returncode: int, log: str) -> str:
-    """Return one line that says how the process ended, with TFLM's output of the last attempt to run the model."""
+    """Return one line that tells how a process ended, with TFLM's output for the largest arena."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"

@@ -15,14 +15,14 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""A custom operator that pauses has two more inputs: the iterations after which it pauses, and its progress."""
+"""Number of additional inputs of an operator that pauses: the iterations after which it pauses, and its progress."""
 OFFLINE_HEADER = 3
-"""Number of int32 values that precede the offsets in a model's offline memory plan: version, subgraphs and tensors."""
+"""Number of int32 values before the offsets in an offline memory plan: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """One of our custom operators in a model (docs/how-it-works.md)."""
+    """A custom operator of the rewritten model."""
 
     op: Op
     program: bytes
@@ -32,9 +32,9 @@ class CustomOperator:
     state: TensorId | None = None
     """Tensor whose content stays from one inference to the next, or None."""
     input: int = InputPlace.ARENA
-    """Where the first input of the program is: a value of InputPlace. An external input is not in `inputs`."""
+    """Place of the first input of the program, as a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
-    """Whether the operator stops between iterations and continues in the next invocation."""
+    """Whether an invocation may stop after an iteration, so that the next invocation continues."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
@@ -89,9 +89,9 @@ def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
-    """Return the size of an arena with `tensors`, and the offset of each tensor in it. Tensors without an offset in the
-    model's metadata come last. `relative` tells whether the offsets start at the lowest planned offset instead of at
-    the arena's start.
+    """Return the size of an arena with `tensors`, and the offset of each tensor. Tensors without an offset in the
+    model's metadata come last. If `relative` is true, offsets count from the lowest planned offset instead of the
+    arena's start.
     """
     wanted = tuple(tensors)
     fixed = _planned(model, wanted)

@@ -21,11 +21,11 @@ Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model after the replacement of some operators that TFLM lacks. The output bytes do not change.
+    """Return a model with the same output bytes, in which operators of TFLM replace operators that TFLM lacks.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid operands
-    stay.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid
+    operands stay.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):

@@ -13,20 +13,20 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Float inputs whose range is unknown are drawn from -FLOAT_LIMIT to FLOAT_LIMIT."""
+"""Largest magnitude of random floats for an input whose range is unknown."""
 INDEX_LIMIT = 127
-"""Integers of 32 and 64 bits are drawn from 0 to INDEX_LIMIT, or from the indices of a smaller table."""
+"""Largest random integer of 32 or 64 bits, if the integer indexes no smaller table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""For each operator that reads a table: the operand numbers of its table and of its indices."""
+"""For each operator that reads a table: the numbers of its operands with the table and with the indices."""
 
 EXTREME_EVERY = 7
-"""In a sequence of inferences, each inference whose number is a multiple of EXTREME_EVERY has extreme inputs."""
+"""In a sequence of inferences, one inference of this number has extreme inputs."""
 EVERY = 256
 """Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 SIDES = 3
-"""Number of test values at a border between two quantized values: the border, and the next float on each side."""
+"""Number of tested floats at the border between two quantized values: the border, and the next float on each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and then three inferences with the lowest, the highest, and alternating values.
 
-    `graph` is the original model, whose operators limit the values. A larger `runs` does not change the first runs.
+    `graph` is the original model, whose operators limit the values. The first random inferences are the same for any
+    `runs`.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -62,7 +63,9 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of inferences, with a reset after every `reset_every` inferences. The interval 0 means no resets."""
+    """A sequence of `count` inferences, with a reset after every `reset_every` inferences, or no resets if that number
+    is 0.
+    """
 
     count: int = 0
     reset_every: int = 0
@@ -89,8 +92,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array for one run has the type and shape of its input. The first dimension of an array for several runs
-    is the number of runs. The number of runs replaces a first dimension of 1, and otherwise adds a dimension.
+    An array for one run has the type and shape of its input. An array for several runs has their number as its first
+    dimension, in place of a first dimension of 1 or before the dimensions of the input.
     """
     if not files:
         return []
@@ -144,7 +147,7 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index into the smallest table that an input indexes, directly or after other operators. TFLM
+    """Return the largest valid index of the smallest table that an input indexes, also through other operators. TFLM
     does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
@@ -214,10 +217,9 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits take 256 values of their range. A float input that QUANTIZE reads takes each value that
-    int8 can stand for. Any other float input takes 256 values of its range. With float inputs, 256 more inferences test
-    values at or next to the border between two quantized values. `graph` is the original model, whose operators limit
-    the values.
+    Integers of 32 and 64 bits, and floats, take 256 values of their range. A float input of QUANTIZE takes each
+    value that int8 can stand for. With float inputs, 256 more inferences test floats at or next to the border
+    between two quantized values. `graph` is the original model, whose operators limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -227,9 +229,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor for a run's number and a number `border`. If `border` is not 0, each
-    element is at or next to the border between two quantized values. Each element starts at a random value and advances
-    by a random odd step in each run, so it reaches all 256 values.
+    """Return a function that makes a tensor from the number of a run and a number `border`. If `border` is not 0, each
+    element is at or next to the border between two quantized values. Each element starts at a random value and
+    advances by a random odd step in each run, so that it takes all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

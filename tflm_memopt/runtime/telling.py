@@ -10,12 +10,12 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""Maps an inference's number to the numbers of those runs that repeat the inference with two inputs exchanged."""
+"""For each inference: the numbers of the runs in which two of its inputs are exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with random inputs, then the same inferences with two inputs exchanged. `graph` is the
-    original.
+    """Return inferences with random inputs, then the same inferences with two inputs exchanged. `graph` is the original
+    model.
     """
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
@@ -27,8 +27,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the number of the inference whose outputs differ most, both from each other and from those with exchanged
-    inputs. `outputs` are the values of the tensors in all runs.
+    """Return the number of the inference with the most differences: between its outputs, and to outputs with two inputs
+    exchanged. `outputs` are the values of `tensors` in all runs.
     """
 
     def told_apart(candidate: int) -> int:
@@ -43,8 +43,8 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier inferences. A device can repeat only the first inference of a
-    model with state.
+    """Return whether an inference may depend on earlier inferences. If so, a self-test can only repeat the first
+    inference.
     """
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())

@@ -13,7 +13,7 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes of arena that the interpreters allocated on this machine. A 32-bit device needs fewer bytes, because its
+    """Bytes of arena that the interpreters took on this machine. A 32-bit device needs fewer bytes, because its
     pointers are shorter and its interpreter records no allocations.
     """
 
@@ -44,7 +44,7 @@ class ModuleRuns:
     selftest: int
     """Number of wrong bytes in the module's self-test."""
     failure: str = ""
-    """Reason why the module did not run to its end, or "" if it ended normally."""
+    """Reason why the module did not run to its end, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -72,21 +72,21 @@ class Verification:
     files: int
     seed: int
     guarded: int
-    """Number of runs of the rewritten model's programs in the host executor that checks all writes."""
+    """Number of runs in the host executor that checks all writes."""
     how: How
     """What ran the original model: "tflm-wheel", or "host-reference" for this package's kernels without TFLM."""
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Reason why the rewritten model did not run, or the error that the check of all writes found, or ""."""
+    """Reason why the rewritten model did not run, or the first wrong write, or ""."""
     module: ModuleRuns | None = None
     """Result of running the C module, or None if no C module was given."""
     planned_for: str = ""
-    """Library whose kernels a model of builtin operators requires, from its metadata. "any" means all."""
+    """Kernel library that a model of builtin operators requires, "any", or "" for other models."""
     steps: int = 0
     """Number of inferences in a sequence with resets."""
     every_value: int = 0
-    """Number of inferences of the series in which each input byte takes every value."""
+    """Number of inferences in which each byte of an input takes every value."""
     constants: ComparedConstants | None = None
     """Comparison of the models' constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)

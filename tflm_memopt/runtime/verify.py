@@ -46,12 +46,12 @@ from tflm_memopt.runtime.verification import (
 from tflm_memopt.runtime.windows import step_elements
 
 SECONDS = 2.0
-"""Time in seconds for all runs of a model if the user gives no number of runs."""
+"""Time in seconds for all runs of a model, if the user gives no number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of inferences with random inputs, even if they exceed the time limit."""
+"""Minimum number of inferences with random inputs, however long they take."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Maximum bytes of all inputs and outputs of one model in all its runs."""
+"""Maximum bytes of the inputs and outputs of all runs of a model."""
 
 
 def verify(
@@ -65,8 +65,9 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Run both models on random, extreme and the user's inputs, and compare every byte. The module convert/verify.py
-    describes the parameters and errors, and also compares constants.
+    """Run both models on random, extreme and the user's inputs, and compare every byte.
+
+    The module convert/verify.py describes the parameters and errors, and also compares constants.
     """
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
@@ -137,12 +138,12 @@ class Pair:
     """Two models that should compute the same outputs."""
 
     execute: Callable[..., Iterable[Outcome]]
-    """This function runs both models."""
+    """Function that runs both models."""
     original: bytes
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model, changed as if its whole input were in the arena."""
+    """Graph of the rewritten model, as if its whole input were in the arena."""
     changes: Changes
     threads: tuple[int, ...]
 
@@ -161,8 +162,9 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run further cases while time is left. Return the outcomes, the number of cases, and how many of them
-        every_value() made. Without cases, the outcomes are `first`. `drawn` is the number of random cases so far.
+        """Run further cases while time is left. Return the outcomes, the number of further cases, and how many of them
+        are from every_value(). `drawn` is the number of random cases before. Without further cases, the outcomes are
+        `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -233,11 +235,10 @@ def _run_module(
 
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
-    """Run both models and return one inference in the rewritten model's formats.
+    """Run both models and return one inference in the formats of the rewritten model.
 
-    The inference reads the first of the user's arrays `inputs`. Without `inputs`, the inference reads random inputs, so
-    that the outputs change when two inputs are exchanged, if possible. Raises ModelError if the two models differ. The
-    function verify() may raise further errors.
+    The inference reads the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two of the
+    random inputs changes the outputs. Raises ModelError if the two models differ, and the errors of verify().
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

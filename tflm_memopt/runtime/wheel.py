@@ -24,7 +24,7 @@ VERSION = "0.dev20261023182759"
 """The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds our operators. The wheel finds the function among global symbols."""
+"""Name of the C function that adds our operators. The wheel looks it up among global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -45,7 +45,9 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the data that external inputs read, in all interpreters of this process. The data must not move."""
+    """Set the data that external inputs read, for all interpreters of this process. The caller must keep the data in
+    place.
+    """
     _shim().TmoSetSource(ctypes.byref(source))
 
 
@@ -72,13 +74,13 @@ def use_own(kernels: Path) -> None:
 
 
 class Link:
-    """Connects this process, which plays one of several devices, with the others. The models of the devices exchange
-    rows through sockets.
+    """Connects this process, which plays one of several devices, with the other devices. Models exchange rows through
+    sockets.
     """
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. `sockets` is the file descriptor of each device's socket, or -1 for the own device. patience:
-        milliseconds to wait for a row.
+        """Open the link. `sockets` has the file descriptor of each device's socket, or -1 for this device. `patience`
+        is the longest time to wait for a row, in milliseconds.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
@@ -111,7 +113,7 @@ def exists_here() -> bool:
 @functools.cache
 def require() -> Any:
     """Load our operator as a global symbol, where the wheel finds it, and return the wheel's module. Raises
-    RuntimeUnavailable with the name of the package to install.
+    RuntimeUnavailable if a package is missing, with its name.
     """
     # Importing importlib.metadata is slow.
     from importlib import metadata  # noqa: PLC0415

@@ -16,15 +16,15 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Split a sliding input into the new rows of each inference. `elements` is the number of new elements per
-    inference. If the first inference has too few rows, zeros precede them.
+    """Return the new rows of each inference that fills a sliding input, with `elements` elements per inference. If the
+    rows of the first inference are too few, zeros precede them.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Finds the new rows of each input in a sequence. `elements` is the number of new elements per inference."""
+    """Finds the new rows of each input in a sequence of sliding inputs. Each inference has `elements` new elements."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements

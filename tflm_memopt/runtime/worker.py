@@ -28,9 +28,9 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input. Element i of each array is for run i."""
+"""File with an array for each model input. Element i of an array is the value in run i."""
 OUTPUTS = "outputs.npz"
-"""File with an array for each model output. Element i of each array comes from run i."""
+"""File with an array for each model output. Element i of an array is the value in run i."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
@@ -77,9 +77,9 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run MODEL on all inputs of the file INPUTS, and write the outputs into the file OUTPUTS. `where` is the place of
-    the model's input. `resets` are the numbers of runs before which the interpreter is reset. `cores` is the number of
-    threads. After run 0, the threads are delayed at random.
+    """Run the file MODEL on all inputs of the file INPUTS, and write the file OUTPUTS. `where` is the place of the
+    model's input. Before each run in `resets`, the interpreter is reset. `cores` is the number of threads, which are
+    delayed at random after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)

@@ -17,7 +17,7 @@ from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
-"""An inference takes at most this many bytes of stack, by the first letters of the core's name (tests/cores)."""
+"""Largest stack of an inference in bytes, by the first letters of the core's name (tests/cores)."""
 
 
 def stack(core: str) -> int:
@@ -69,22 +69,22 @@ class Board:
 
     @property
     def free_ram(self) -> int:
-        """Return the bytes of RAM that the core software and the stack of an inference leave free."""
+        """RAM in bytes, without the core software and the stack of an inference."""
         return self.ram - self.core_ram - stack(self.core)
 
     @property
     def arena_limit(self) -> int:
-        """Return the bytes for an arena while the core software runs without the radio."""
+        """Largest arena in bytes while the core software runs without the radio."""
         return max(0, min(self.largest_block, self.free_ram))
 
     @property
     def flash_limit(self) -> int:
-        """Return the bytes of flash that the core software leaves for model, library and TFLM, without the radio."""
+        """Flash in bytes for model, library and TFLM, while the core software runs without the radio."""
         return max(0, self.flash - self.core_flash)
 
     @property
     def measured_core(self) -> str | None:
-        """Return the core of costs.json that runs the same code as the board's core, or None."""
+        """Core of costs.json that runs the same code as the board's core, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
@@ -96,7 +96,7 @@ class Board:
 
     @property
     def flash_core(self) -> str:
-        """Return the core of flash.json whose code sizes apply to the board."""
+        """Core of flash.json whose code sizes apply to the board."""
         return self.measured_core or OTHERS
 
 
@@ -107,7 +107,7 @@ class BoardFit:
     board: str
     name: str
     fits: bool
-    """True if the model fits together with the core software."""
+    """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
     """Contiguous bytes of RAM beside the core software, the stack and the arena."""
@@ -117,22 +117,19 @@ class BoardFit:
     ram_needed: int
     """Bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
-    """True if the arena fits only into the board's external RAM."""
     known: bool = True
-    """True if the arena use of all operators is known, False if `ram_left` is only an upper bound."""
+    """Whether the arena use of all operators is known. If not, `ram_left` is only an upper bound."""
     runs: bool = True
-    """True if the board's core can run the packed programs."""
+    """Whether the board's core can run the packed programs."""
     slow_left: int = 0
     """Bytes of external RAM that the plan's slow memory leaves free."""
 
     @property
     def undecided(self) -> bool:
-        """Return whether the fit depends on operators whose memory is unknown."""
         return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property
     def missed(self) -> str:
-        """Return the reason why the model does not fit."""
         lacking = (("RAM", self.ram_left), ("flash", self.flash_left), ("external RAM", self.slow_left))
         if too_small := [f"{-left:,} B {what}" for what, left in lacking if left < 0]:
             return f"lacks {', '.join(too_small)}"
