@@ -221,11 +221,10 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference with buffers at device addresses in an arena of random bytes, and check the writes of each
-    iteration.
+    """Run one inference with buffers at device addresses in random bytes, and check the writes of each iteration.
 
-    The run updates the program's `state`, if given. Raises ModelError if the executor refuses the program, and
-    PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
+    The run updates `state`, if given. Raises ModelError if the executor refuses the program, and PlanError if an
+    iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None
