@@ -125,7 +125,8 @@ class Plans:
             return ()
         if not choice.rematerialisations:
             return [planner.within(tiles) for planner in self._once]
-        tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
+        if choice.macs:
+            tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
         graph = rematerialised(self._graph, choice.rematerialisations)
         searching = Budget(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._spent)
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from conftest import thinned
 from models import Net
+from moving import concatenation
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -71,3 +72,12 @@ def test_a_saved_plan_has_its_second_passes() -> None:
         with pytest.raises(UsageError) as refused:
             tflm_memopt.optimize(data, plan=document | {"rematerialisations": damaged})
         assert refused.value.code == "bad_plan"
+
+
+def test_a_model_whose_only_macs_are_of_an_unread_value() -> None:
+    net = Net(1)
+    x = net.input((1, 8, 8, 5))
+    net.conv2d(x, 3)
+    y = concatenation(net, [x] * 8, 3)
+    data = net.model(net.mean(net.binary("MUL", y, net.mean(y, (1, 2))), (1, 2)))
+    assert tflm_memopt.optimize(data, max_macs=1.3, effort=0.05).report.macs.rewritten == 0
