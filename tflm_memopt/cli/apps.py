@@ -11,9 +11,8 @@ from tflm_memopt.apps.fit import fit_app
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.apps.verify import verify_app
 from tflm_memopt.cli import arguments, console
-from tflm_memopt.cli.explored import explored
-from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.progress import busy
+from tflm_memopt.cli.shared import explored, fitted, on_boards
 from tflm_memopt.errors import about
 from tflm_memopt.files import paths_below, write_files
 
@@ -27,9 +26,9 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
         files = paths_below(folder, saved_app.files(result, args.emit))
     write_files(files, [args.model, *(Path(str(entry.model)) for entry in app.models.values())])
-    console.answer(args, result.to_json, pages.optimized(result, folder, [path.name for path in files]))
-    unchanged = any(not done.report.changed for done in result.models.values())
-    return console.NO if unchanged and args.fail_unchanged else console.DONE
+    changed = all(done.report.changed for done in result.models.values())
+    page = pages.optimized(result, folder, [path.name for path in files])
+    return console.answer(args, result.to_json, page, is_yes=changed or not args.fail_unchanged)
 
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -60,5 +59,4 @@ def verify(args: argparse.Namespace) -> int:
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:
         result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)
-    console.answer(args, result.to_json, pages.verified(result.models))
-    return console.DONE if result.bit_exact else console.NO
+    return console.answer(args, result.to_json, pages.verified(result.models), is_yes=result.bit_exact)

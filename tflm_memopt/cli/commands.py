@@ -16,10 +16,9 @@ from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.answers.report import Report
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import apps, arguments, console
-from tflm_memopt.cli.explored import explored
-from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.progress import busy
+from tflm_memopt.cli.shared import explored, fitted, on_boards
 from tflm_memopt.cli.source import Source
 from tflm_memopt.convert import saved
 from tflm_memopt.emit import bundle
@@ -58,8 +57,8 @@ def optimize(args: argparse.Namespace) -> int:
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
     report, files = _optimize_one(args, args.model, folder)
-    console.answer(args, report.to_json, text.optimized(report, folder, listed(files, folder)))
-    return console.DONE if report.changed or not args.fail_unchanged else console.NO
+    page = text.optimized(report, folder, listed(files, folder))
+    return console.answer(args, report.to_json, page, is_yes=report.changed or not args.fail_unchanged)
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
@@ -231,8 +230,7 @@ def verify(args: argparse.Namespace) -> int:
             steps=stimuli.Steps(args.steps, args.reset_every, args.cores),
             c=_module(args.c, args.rewritten),
         )
-    console.answer(args, result.to_json, text.verification(result))
-    return console.DONE if result.bit_exact else console.NO
+    return console.answer(args, result.to_json, text.verification(result), is_yes=result.bit_exact)
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:

@@ -24,8 +24,10 @@ PAGE = 120
 """Number of columns for output that does not go to a terminal."""
 
 
-def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType) -> None:
-    """Print the answer of a command as JSON or text. An answer that is a string is printed unchanged."""
+def answer(
+    args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType, *, is_yes: bool = True
+) -> int:
+    """Print the answer of a command as JSON or text, and return the exit code. A string is printed unchanged."""
     if args.json:
         sys.stdout.write(to_json(document()))
     elif args.quiet:
@@ -38,6 +40,7 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
             console.print(readable, crop=False)  # A URL may be wider than the console.
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
+    return DONE if is_yes else NO
 
 
 def say(error: MemoptError) -> int:

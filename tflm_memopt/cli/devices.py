@@ -8,8 +8,8 @@ import tflm_memopt
 from tflm_memopt.answers.devices import DevicesExploration
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import arguments, commands, console
-from tflm_memopt.cli.explored import explored
 from tflm_memopt.cli.progress import busy
+from tflm_memopt.cli.shared import explored
 from tflm_memopt.convert import saved
 from tflm_memopt.devices import network as devices
 from tflm_memopt.devices import report as pages
@@ -40,9 +40,8 @@ def optimize(args: argparse.Namespace) -> int:
         )  # fmt: skip
     files = _files(result, args, folder)
     write_files(files, [args.model])
-    shown_files = commands.listed(files, folder)
-    console.answer(args, result.report.to_json, pages.optimized(result.report, folder, shown_files))
-    return console.DONE
+    page = pages.optimized(result.report, folder, commands.listed(files, folder))
+    return console.answer(args, result.report.to_json, page)
 
 
 def explore(args: argparse.Namespace) -> int:
@@ -92,8 +91,7 @@ def verify(args: argparse.Namespace) -> int:
         result = tflm_memopt.verify_devices(
             original, models, runs=args.runs, seed=args.seed, inputs=arrays.load(args.inputs)
         )
-    console.answer(args, result.to_json, pages.verified(result))
-    return console.DONE if result.bit_exact else console.NO
+    return console.answer(args, result.to_json, pages.verified(result), is_yes=result.bit_exact)
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:

@@ -26,5 +26,4 @@ def inspect(args: argparse.Namespace) -> int:
         page = html.inspection(result).encode()
         files = paths_below(args.output, {f"{file_stem(args.model.stem)}.report.html": page})
     written = write_files(files, [args.model])
-    console.answer(args, result.to_json, text.inspection(result, list(map(str, written))))
-    return console.DONE
+    return console.answer(args, result.to_json, text.inspection(result, list(map(str, written))))

@@ -24,8 +24,7 @@ def registers(args: argparse.Namespace) -> int:
     with busy(args, f"combining accesses of {args.driver.name}"):
         made = tflm_memopt.combine_registers(args.driver, args.description, place=args.place, folders=args.folders)
     made.save(folder, (args.driver, args.description))
-    console.answer(args, made.to_json, _page(made, folder))
-    return console.DONE
+    return console.answer(args, made.to_json, _page(made, folder))
 
 
 def _page(made: Generated, folder: Path) -> RenderableType:
