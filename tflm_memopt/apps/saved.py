@@ -16,7 +16,7 @@ from tflm_memopt.emit import bundle
 from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.printing import to_json
-from tflm_memopt.emit.project import Project, suited
+from tflm_memopt.emit.project import Project, below, suited
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.verify import sample
@@ -35,8 +35,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) 
     """Return each file's content by name. Raises UsageError for equal names, or for a kind that needs one model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
-        what = f"--emit {alone[0]} is for one model"
-        raise UsageError(what, hint=f"--emit {', '.join(HERE)}")
+        raise UsageError(f"--emit {alone[0]} is for one model", hint=f"--emit {', '.join(HERE)}")
     made: dict[str, bytes] = {}
     projects = [kind for kind in wanted if kind in bundle.PROJECTS]
     own_kinds = [kind for kind in wanted if kind != C and kind not in projects]
@@ -54,19 +53,15 @@ def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) 
             raise UsageError(what, code="bad_config", where=f"models.{name}", hint=hint)
         taken[c.lower()] = f"the model '{name}'"
         made |= own
-    if "cpp" in wanted:
-        made |= {name: text.encode() for name, text in marked(header.files(result)).items()}
+    texts = marked(header.files(result)) if "cpp" in wanted else {}
     if C in wanted:
-        stored = {name: once() for name, once in samples.items()}
-        made |= {name: text.encode() for name, text in marked(app_module.files(result, stored)).items()}
+        texts |= marked(app_module.files(result, {name: once() for name, once in samples.items()}))
     if projects:
         project = _project(result, samples)
         for kind in projects:
-            texts = marked(bundle.PROJECTS[kind](project))
-            made |= {f"{kind}/{name}": text.encode() for name, text in texts.items()}
-    made[f"{stem}.report.json"] = to_json(result.to_json()).encode()
-    made[f"{stem}.report.html"] = pages.page(result).encode()
-    return made
+            texts |= below(kind, marked(bundle.PROJECTS[kind](project)))
+    texts |= {f"{stem}.report.json": to_json(result.to_json()), f"{stem}.report.html": pages.page(result)}
+    return made | {name: text.encode() for name, text in texts.items()}
 
 
 def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) -> Project:
