@@ -1,5 +1,3 @@
-"""The binary format of programs: its limits, its codes and the types of its fields.
-
-Programs consist of records, the dataclasses of lower/program.py, from which scripts/program_format.py writes the C
-header and the tables of docs/program-format.md.
+"""The binary format of programs: limits, codes and the types of fields. From the records in lower/program.py,
+scripts/program_format.py writes the C header and docs/program-format.md.
 """

@@ -1,10 +1,10 @@
-"""This module names the values of a program's fields, which tmo/program.h repeats in C with the prefix TMO_."""
+"""Names the values of a program's fields, which tmo/program.h repeats in C with the prefix TMO_."""
 
 import enum
 
 
 class InputPlace(enum.IntEnum):
-    """These codes say where input 0 of a program is. Tensors with `base` 1 read a streamed or external input 0."""
+    """Place of a program's input 0. Tensors with `base` 1 read a streamed or external input 0."""
 
     ARENA = 0
     """The caller writes the whole input 0 into its buffer before a run, like every other input."""
@@ -17,22 +17,20 @@ class InputPlace(enum.IntEnum):
 
 
 class RowLayout(enum.IntEnum):
-    """These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the
-    last to the first.
-    """
+    """Order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first."""
 
     HWC = 0
-    """With this order, row y is stored as row y."""
+    """Row y is stored as row y."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
     """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only."""
     STATE = 16
-    """With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
+    """With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
-    """Each flag is a property of an operator."""
+    """Properties of an operator."""
 
     ITERATIVE = 1
     """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
@@ -49,7 +47,7 @@ class Flags(enum.IntFlag):
 
 
 class FloatRange(enum.IntEnum):
-    """Bits 0 to 3 of `float_form` limit the output of a float32 operator."""
+    """Limits of the output of a float32 operator, in bits 0 to 3 of `float_form`."""
 
     FINITE = 0
     """Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN."""
@@ -64,10 +62,9 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Bits 4 and above of `float_form` name the function of a float32 operator. ARITHMETIC_F32 computes the functions
-    from ADD to LEAKY_RELU. CURVE_F32 computes the functions from LOGISTIC to TO_INTEGER. The functions of BINARY_32 are
-    DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take
-    int32 operands.
+    """Function of a float32 operator, in the bits of `float_form` from bit 4 on. ARITHMETIC_F32 computes ADD to
+    LEAKY_RELU, CURVE_F32 computes LOGISTIC to TO_INTEGER, BINARY_32 computes DIV to MINIMUM_S32, and COMPARE_32
+    computes EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -78,7 +75,7 @@ class FloatFunction(enum.IntEnum):
     SQUARED_DIFFERENCE = 5
     PRELU = 6
     LEAKY_RELU = 7
-    """LEAKY_RELU multiplies negative values by its operand 1, alpha."""
+    """LEAKY_RELU multiplies negative values by operand 1, alpha."""
     LOGISTIC = 8
     TANH = 9
     ELU = 10
@@ -116,7 +113,7 @@ class FloatFunction(enum.IntEnum):
 
 
 class ResizeForm(enum.IntEnum):
-    """These codes say how RESIZE_BILINEAR_F32 maps an output coordinate to the input."""
+    """Rule by which RESIZE_BILINEAR_F32 maps an output coordinate to the input."""
 
     PLAIN = 0
     CENTERS = 1
@@ -126,8 +123,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Four bits of `select_form` describe an operand of SELECT. The lower two of these bits are the number of the
-    operand's row. The upper two bits are TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL.
+    """Four bits of `select_form` describe each operand of SELECT. The lower two bits are the number of the operand's
+    row.
     """
 
     ONE_COLUMN = 4
@@ -137,25 +134,27 @@ class SelectForm(enum.IntFlag):
 
 
 class LoopCode(enum.IntEnum):
-    """Each loop code of a group runs an operator, or opens or closes a loop. A loop code n < TMO_LOOP_NEAR runs
-    operator n of the group. Numbers in loop codes are little-endian.
+    """Loop codes of a group, in bytes. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop
+    code are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
-    """This loop code runs an operator, whose number follows as a uint16_t."""
+    """TMO_LOOP_FAR runs the operator whose number follows as a uint16_t."""
     SKIP = 0xFD
-    """This loop code skips stripes of an operator, and then runs the operator. The operator's number and the
-    stripe count follow as two uint16_t.
+    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The operator's number and the stripe
+    count follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This loop code repeats all codes up to the matching END. The next two bytes are the number of repetitions."""
+    """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of
+    repetitions.
+    """
     END = 0xFF
-    """This loop code ends a loop, or the group."""
+    """TMO_LOOP_END ends a loop, or the group."""
 
 
 class Sharding(enum.IntEnum):
-    """These codes say how two cores share an operator's iterations."""
+    """Division of an operator's iterations between two cores."""
 
     CORE_0 = 0
     """Core 0 computes all iterations."""
@@ -171,13 +170,12 @@ class Sharding(enum.IntEnum):
 
 
 class Part(enum.IntEnum):
-    """These are the optional parts of the library. A part's number is the number of a bit in tmo_header.parts.
-    lower/parts.py determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP
-    extension.
+    """Optional parts of the library. The number of a part is the number of a bit in tmo_header.parts. lower/parts.py
+    determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP extension.
     """
 
     TILES = 0
-    """This part of the library runs tiled groups."""
+    """TMO_PART_TILES runs tiled groups."""
     CHANNEL_GROUPS = 1
     ITERATIVE = 2
     """TMO_FLAG_ITERATIVE."""
@@ -186,76 +184,80 @@ class Part(enum.IntEnum):
     EXTERNAL = 4
     """TMO_INPUT_EXTERNAL."""
     REVERSED = 5
-    """This part of the library supports tensors whose rows or pixels are reversed."""
+    """TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse."""
     TAPS = 6
-    """This part of the library runs depthwise convolutions for Helium if tmo_mve_has_nine() is false."""
+    """TMO_PART_TAPS runs depthwise convolutions for Helium if tmo_mve_has_nine() is false."""
     STATE = 7
-    """This part of the library supports a state, which holds rows that outlive a run."""
+    """TMO_PART_STATE supports a state, which holds rows that outlive a run."""
     LINK = 8
     """TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_FLAG_NIBBLES."""
     PIXELS = 10
-    """This part of the library computes single pixels faster than the general code."""
+    """TMO_PART_PIXELS computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied
-    into a buffer. Builds without the DSP extension always contain this part of the library.
+    """On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer.
+    On other cores, the library always contains TMO_PART_CONV_SUMS.
     """
     CONV_STEPS = 12
-    """On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not
-    adjacent.
+    """On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part runs DEPTHWISE in several passes. Builds without DSP always contain this part."""
+    """On the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library
+    always contains TMO_PART_DEPTHWISE_SUMS.
+    """
     DEPTHWISE_REPEATED = 14
-    """This part of the library runs DEPTHWISE with several output channels for each input channel."""
+    """TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
-    """This part of the library runs convolutions that compute one pixel at a time."""
+    """TMO_PART_DSP_PAIRS_1 runs convolutions that compute one pixel at a time."""
     DSP_PAIRS_2 = 16
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """This part of the library runs convolutions that read a single pixel in place."""
+    """TMO_PART_DSP_DIRECT runs convolutions that read a single pixel in place."""
     DSP_CLIPPED = 20
-    """This part of the library computes four windows at once if some of them extend beyond the input."""
+    """TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input."""
     DSP_GATHER = 21
-    """This part of the library runs convolutions in tiled groups, and convolutions whose windows have long rows and
-    extend beyond the input.
+    """TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend
+    beyond the input.
     """
     DSP_3X3 = 22
-    """This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels."""
+    """TMO_PART_DSP_3X3 runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels."""
     DSP_NINE = 23
-    """This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3."""
+    """TMO_PART_DSP_NINE runs depthwise convolutions with windows of nine pixels that are not 3x3."""
     DSP_TAPS = 24
-    """This part of the library runs all depthwise convolutions that no other part runs."""
+    """TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs."""
     COPIES = 25
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """This part of the library computes consecutive iterations of one pixel each in one call of a kernel."""
+    """TMO_PART_AT_ONCE computes consecutive iterations of one pixel each in one call of a kernel."""
     TWO_ROWS = 28
-    """With this part of the library, one call of a kernel computes two consecutive rows."""
+    """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29
-    """On the DSP extension, this part of the library computes tiles of several pixels faster than the general code."""
+    """On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code."""
     WHOLE_POOLS = 30
-    """On the DSP extension, this part of the library computes pools without sums faster than the general code."""
+    """On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code."""
     SEVERAL_ROWS = 31
-    """This part of the library computes several rows of operators that are not packed faster than the general code."""
+    """TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code.
+    """
     CLAMPS = 32
-    """On the DSP extension and Helium, this part runs operators whose activation has a smaller range than int8."""
+    """On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose outputs are limited to less than the int8
+    range.
+    """
     DSP_ODD = 33
-    """This part of the library runs packed convolutions with an odd number of output channels."""
+    """TMO_PART_DSP_ODD runs packed convolutions with an odd number of output channels."""
     DSP_NARROW = 34
-    """This part of the library runs packed convolutions if a row of a window has less than four bytes."""
+    """TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes."""
     DSP_SMALL = 35
-    """This part of the library runs packed convolutions and dense layers of a single pixel that have few weights."""
+    """TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights."""
     DSP_TRIPLES = 36
-    """This part of the library computes three pairs of channels of a dense layer at once."""
+    """TMO_PART_DSP_TRIPLES computes three pairs of channels of a dense layer at once."""
     SLOW_MEMORY = 37
-    """This part of the library supports tensors in slow memory."""
+    """TMO_PART_SLOW_MEMORY supports tensors in slow memory."""
     CONSTANTS = 38
-    """This part of the library supports operands that are constants of the program."""
+    """TMO_PART_CONSTANTS supports operands that are constants of the program."""
     DSP_WIDE = 39
-    """This part of the library runs packed convolutions with scratch memory for each pixel computed at once."""
+    """TMO_PART_DSP_WIDE runs packed convolutions whose scratch has room for all pixels that are computed at once."""
     DSP_ONE_SCALE = 40
-    """This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale."""
+    """TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale."""

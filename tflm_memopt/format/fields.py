@@ -1,8 +1,8 @@
-"""This module has the types of a record's fields, and computes the C layout that follows from them.
+"""Types of a record's fields, and the C layout that follows from them.
 
-A record is a frozen dataclass whose fields are annotated with types of this module. Fields with other annotations are
-not stored. `DERIVED` states the types of stored properties, and of counts: `n_items` stores the length of `items`.
-Fields that `C_ORDER` names come first, in that order. All other fields follow in the order of the class.
+A record is a frozen dataclass. Only fields that are annotated with types of this module are stored. `DERIVED` states
+the types of stored properties, and of counts: `n_items` stores the length of `items`. Fields that `C_ORDER` names come
+first, in that order. All other fields follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -119,19 +119,16 @@ class Stored:
     name: str
     type: Type
     base: Any
-    """The type of the Python value, or None if the value is computed from other fields."""
+    """Type of the Python value, or None if the value is computed from other fields."""
     over: str = ""
     """The name of the field that shares its bytes with this field, or ""."""
     also: Mapping[str, str] = field(default_factory=dict)
-    """The additional names of the field in C, with their meanings."""
+    """Additional names of the field in C, with their meanings."""
     name_in_c: str = ""
-    """The name of the field in C, if it is not the Python name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CField:
-    """A field of the C struct."""
-
     name: str
     code: str
     count: int

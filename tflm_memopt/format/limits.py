@@ -1,10 +1,10 @@
-"""This module has the limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
+"""Limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
 MAGIC = 0x314F4D54
 """A program begins with the four bytes "TMO1", which are this number."""
 VERSION = 4
 NONE = 0xFFFF
-"""This entry of a table says that an iteration reads no row of the operand."""
+"""In a table of input rows, this entry stands for an iteration that reads no row of the operand."""
 MAX_INPUTS = 4
 """An operator reads at most this many operands row by row."""
 MAX_IO = 16
@@ -30,7 +30,7 @@ MAX_S16_SHIFT = 7
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4
-"""An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels."""
+"""An int32 index is stored as a pixel with this many one-byte channels."""
 TABLE_BYTES = 256
 """The table of LOOKUP has this many bytes: one for each int8 value."""
 CURVE_WORDS = 128
@@ -38,9 +38,9 @@ CURVE_WORDS = 128
 LSTM_SCALES = 12
 """An LSTM has this many multipliers, and equally many shifts."""
 PROGRAM_BASE = 255
-"""A tmo_tensor.base with this value means that the tensor is a constant in the program."""
+"""A tensor with this value of tmo_tensor.base is a constant in the program."""
 LINK_BASE = 254
-"""A tmo_tensor.base with this value means that the tensor's rows are sent to another device or received from one."""
+"""A tensor with this value of tmo_tensor.base consists of rows that go to another device or come from one."""
 LOOP_DEPTH = 4
 """Loops are nested at most this deep."""
 PACKED_PIXELS = 4
@@ -48,8 +48,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
 FIVE_VALUES = 96
-"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache
-can hold the weights of two channels for a window up to this size.
+"""TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values.
+The weights of two channels then fit the cache.
 """
 PACKED_TILE = 2304
 """The pixels that a packed convolution computes at once have at most this many int16 inputs together."""

@@ -88,9 +88,8 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """This record gives the rows that an operator without a window reads from one operand. If the access has a table,
-    iteration y reads `extent` rows from row table[y] on. Without a table, the first of the
-    `extent` rows is (y times mul plus add) / div, rounded down. Rows outside the operand are left out.
+    """Rows of one operand that an operator without a window reads. Iteration y reads `extent` rows. The first of these
+    rows is (y * mul + add) / div, rounded down, or table[y] if there is a table. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -98,8 +97,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """This field is the offset of a table of uint16_t with the first input row for each output row, or 0 without a
-    table. In the table, TMO_NONE stands for an iteration that reads no row.
+    """Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the table,
+    TMO_NONE stands for an iteration that reads no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -179,12 +178,12 @@ class StateRollingBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """This record names a tensor that one device sends to another."""
+    """A tensor that one device sends to another."""
 
     identity: U32
-    """All programs of one split model have the same identity, and other programs have other identities."""
+    """All programs of one split model have the same identity, which no other program has."""
     step: U16
-    """This number identifies the tensor among all tensors that devices send."""
+    """Number of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 

@@ -1,9 +1,9 @@
-"""The builtin operators of TFLM, and the types that their kernels accept.
+"""Lists the builtin operators of TFLM and the types that their kernels accept.
 
-Each row of the table is a form: the operator, the types of its inputs, the types of its outputs, and the types for
-which T stands. In a form, `any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an
-input that may be absent, and `*` marks an input that may be repeated. A test checks that the official wheel accepts
-what the table accepts, and nothing else (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
+Each row of the table has an operator, the types of its inputs, the types of its outputs, and the types for which T
+stands. In a row, `any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an input that
+may be absent, and `*` marks an input that may be repeated. TFLM ignores the version of an operator. A test compares the
+table with the official wheel (tests/tflm/test_accepted.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A row of the table: input and output types that a kernel accepts together."""
+    """Types of inputs and outputs that a kernel accepts together, from one row of the table."""
 
     operator: str
     text: str
@@ -150,7 +150,7 @@ class Form:
 
     @property
     def readable(self) -> str:
-        """Return the form of an operator as text.
+        """Types of the form as text.
 
         >>> FORMS["GATHER"][0].readable, FORMS["CONV_2D"][1].readable
         ('T, int32 -> T (T: float32 or int8)', 'int8, int8 or int4, [int32] -> int8')
@@ -158,7 +158,7 @@ class Form:
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Return whether a kernel of this form accepts these types. "" stands for an absent input."""
+        """Return whether a kernel of this form accepts these types, where "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 

@@ -1,11 +1,11 @@
-"""The order in which kernels read and write their tensors, which determines whether an output may overlap an input.
+"""Order in which kernels access their tensors, which determines whether an output may overlap an input.
 
-Each kernel library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers
-with every load and store logged (tests/tflm/test_access_order.py). The order of accesses in kernels of CMSIS-NN and
-ESP-NN is unknown, so their outputs never overlap their inputs.
+Tests verify the rows of the reference kernels by running TFLM's own headers with every load and store logged
+(tests/tflm/test_access_order.py). For kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never
+overlap their inputs.
 
-A compiler may move a store above a load of another type, unless one of the types is a byte. A kernel whose input and
-output have different types is listed only if one of the types is a byte.
+A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel whose
+input and output have different types is listed only if one of the types is a byte.
 """
 
 import math
@@ -44,7 +44,6 @@ class KernelOrder:
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
-    """The kernel processes elements one after the other."""
     steps = np.arange(node.elements("o0"))
     return steps, steps
 
@@ -72,7 +71,7 @@ def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def padded(node: Node, k: int) -> tuple[Ints, Ints]:
-    """The kernel writes outputs one after the other and reads each input once."""
+    """The kernel writes outputs in order and reads each input once."""
     shape, margins = node.outputs[0].shape, node.tensor("i1")
     before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
     inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
@@ -161,7 +160,7 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-"""These operators change only the shape. The kernels of RESHAPE and SQUEEZE skip the copy if input and output are the
+"""These operators change only the shape. The kernels of RESHAPE and SQUEEZE copy nothing if input and output are the
 same memory (reshape.cc, squeeze.cc).
 """
 SLICES = frozenset(("SLICE", "STRIDED_SLICE"))
@@ -171,8 +170,8 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that an operator's copy changes nothing. These tensors
-    are outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that the operator need not copy: outputs of views,
+    slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
@@ -196,7 +195,6 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
 
 
 def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    """If a slice is one contiguous range of its input's bytes, return where the range is in the input."""
     source, output = node.inputs[0], node.outputs[0]
     if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return

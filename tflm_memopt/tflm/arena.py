@@ -1,13 +1,11 @@
-"""Predicts the arena of TFLM's interpreter from the model alone: head, tail, total, and the smallest sufficient size.
+"""Predicts the arena of TFLM's interpreter from the model alone.
 
 The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc):
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
-operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
+operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
 
-The two ends of the arena, head and tail, grow towards each other. The tail holds persistent data: structs and
-per-channel arrays. At different times, the start (head) holds scratch requests, temporary tensors, the planner's
-arrays, and at last the activations. The figure `total` is the size after AllocateTensors. The figure `min` covers the
-peak during AllocateTensors, which the planner often causes.
+Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. The
+head first holds scratch requests, temporary tensors and the planner's arrays, and at last the activations.
 """
 
 import bisect
@@ -51,7 +49,7 @@ MAX_SCRATCH_PER_OP = 12
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """The bytes of the tensor arena, for one ABI."""
+    """Bytes of the tensor arena."""
 
     abi: Abi
     head: int
@@ -59,32 +57,32 @@ class Arena:
     tail: int
     """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
-    """Sum of head and tail, which arena_used_bytes() returns after AllocateTensors in an arena whose size is a multiple
-    of 16.
+    """Head and tail together, which arena_used_bytes() returns after AllocateTensors in an arena whose size is a
+    multiple of 16.
     """
     min: int
-    """AllocateTensors succeeds in an arena of at least this size. The smallest such arena can be up to 15 B below
-    `total`, because an arena whose size is not a multiple of 16 may have smaller alignment gaps.
+    """Size of the smallest arena in which AllocateTensors succeeds. An arena whose size is not a multiple of 16 may
+    have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If an operator is unknown, all figures are lower bounds."""
+    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
-    """Kernel library of the builtin operators, whose scratch and state are included."""
+    """Kernel library of the builtin operators."""
     variables: int = 0
-    """Number of resource variables, for which the application must create MicroResourceVariables."""
+    """Number of resource variables that the application must create with MicroResourceVariables."""
     variable_bytes: int = 0
-    """Bytes of the tail for MicroResourceVariables and the variables' values."""
+    """Bytes of MicroResourceVariables and of the variables' values, which are part of the tail."""
 
     @property
     def exact(self) -> bool:
         return not self.unknown
 
     def figure(self, nbytes: int) -> str:
-        """Return a figure of the arena as text, with "at least" if it is a lower bound."""
+        """Return one of the figures as text, with "at least" before a lower bound."""
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. A figure that is only a lower bound is null, and its value is in `at_least`."""
+        """Return the figures as JSON. Figures that are lower bounds are null, and `at_least` has their values."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -94,7 +92,7 @@ class Arena:
 
     @property
     def needed(self) -> int:
-        """Bytes of arena that are enough to run: AllocateTensors succeeds, and everything that it allocates fits."""
+        """Size of an arena in which AllocateTensors succeeds and everything has room."""
         return max(self.total, self.min)
 
 
@@ -107,8 +105,8 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, library: Library = REFE
 
 def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library]) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    interpreters share one head, as large as the largest head. The common tail is the sum of all tails, with the structs
-    of one allocator. `libraries` has the kernel library of each model. Raises the errors of predict().
+    interpreters share one head, as large as the largest head. The tail is the sum of all tails, with the structs of one
+    allocator. `libraries` has the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -135,14 +133,13 @@ class Head:
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
-    """Return the buffers at the start of the arena (head), as `predict()` plans them."""
+    """Return the buffers in the head of the arena, as `predict()` plans them."""
     wanted = _wanted(_replay(model, abi, library))
     return Head(wanted, greedy_planner.place(wanted.requests))
 
 
 class _Where(enum.Enum):
     TAIL = enum.auto()
-    """A TAIL event allocates persistent bytes."""
     HEAD = enum.auto()
     """A HEAD event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
@@ -168,7 +165,7 @@ class _Replay:
     filled: set[Variable] = field(default_factory=set)
     variable_bytes: int = 0
     floor: int = 0
-    """Number of bytes at the arena's start (head) that earlier interpreters have reserved permanently."""
+    """Bytes of the head that earlier interpreters have reserved."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -229,7 +226,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for the scratch requests so far, and for the maximum number of requests of one more operator."""
+    """Reserve space for all scratch requests so far, and for as many as one more operator may make."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -308,19 +305,17 @@ def _length(vector: Any) -> int:
 
 
 class _Ends(NamedTuple):
-    """Ends of head and tail, in bytes from the arena's start."""
-
     head: int
     tail: int
     missing: int = 0
-    """Number of bytes by which the arena is too small for the first allocation that fails, or 0."""
+    """Bytes that the first failed allocation lacks, or 0."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes.
-    Stop after all events, or after the first event that does not fit. TFLM accepts events that overwrite a temporary
-    tensor which Prepare still reads, but here these events do not fit. Therefore, events that fit an arena also fit
-    every larger arena, so a binary search finds the smallest arena.
+    """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
+    up to the first event that does not fit. TFLM lets events overwrite a temporary tensor that Prepare still reads, and
+    this function does not. Therefore, events that fit an arena also fit every larger arena, so that a binary search can
+    find the smallest arena.
     """
     head = temp = 0
     tail = size
@@ -343,8 +338,7 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the smallest arena in which all events fit. `total` is the number of used bytes in an arena with ample
-    room.
+    """Return the smallest arena in which all events fit, for events that use `total` bytes of an ample arena.
 
     An arena that lacks `missing` bytes must grow by at least `missing` minus the alignment, because a smaller alignment
     gap can provide the rest.

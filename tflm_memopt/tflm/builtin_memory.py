@@ -1,8 +1,8 @@
-"""The allocations of each TFLM operator besides its tensors, for the reference kernels, with one row per operator.
+"""Allocations of each TFLM operator besides its tensors, for the reference kernels.
 
-A row names the struct that the flatbuffer parser allocates (`params`), the struct that Init allocates (`state`), and
-what Prepare does (`prepare`). The allocations are in the order of TFLM's sources, because the order determines
-alignment gaps. Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
+A row of the table KERNELS names the struct that the flatbuffer parser allocates (`params`), the struct that Init
+allocates (`state`), and what Prepare does (`prepare`). The allocations are in the order of TFLM's sources, because the
+order determines alignment gaps. Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
 tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """
 
@@ -41,8 +41,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate reserves the bytes of a variable in the tail. TFLM allocates the bytes when the
-    variable first gets a value, in the subgraph that creates the variable's handle.
+    """MicroResourceVariables::Allocate reserves the bytes of a variable in the tail when the variable first gets a
+    value, in the subgraph that creates the variable's handle.
     """
 
     handle: Tensor
@@ -89,7 +89,7 @@ def node_of(graph: Graph, op: Op) -> Node:
 
 
 def kernel_name(op: Op) -> str:
-    """Return the operator's name in the rows of a kernel library."""
+    """Return the operator's name in the table of a kernel library."""
     return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
 
 
@@ -108,7 +108,7 @@ def reads(names: str) -> Prepare:
 
 
 def _copies_dims(names: str, node: Node, abi: Abi) -> Iterator[Step]:
-    """Access the tensors `names`, and copy the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
+    """Replay a Prepare that copies the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
     yield from temps(node, names)
     yield int_array(node.rank("o0"))
 
@@ -185,7 +185,7 @@ def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """Request scratch for int4 weights, because each run unpacks every weight to one byte."""
+    """Request scratch for int4 weights, which each inference unpacks to one byte each."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -257,8 +257,8 @@ def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of LSTM, with four gates of the cell's size. Input 18 of an LSTM is the output state, and input 19
-    the cell state (kernels/lstm_shared.h).
+    """Replay Prepare of LSTM, which requests four gates of the cell state's size. Input 19 of an LSTM is the cell state
+    (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell = node.tensor("i19")
@@ -428,4 +428,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Rows by the operator's name in the schema, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Operators without a row of their own get this one, which makes all arena figures lower bounds."""
+"""Row of all operators without another row, which makes all figures of the arena lower bounds."""

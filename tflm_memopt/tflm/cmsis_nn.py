@@ -1,9 +1,9 @@
-"""The allocations of operators in TFLM's CMSIS-NN kernels where they differ from those of the reference kernels.
+"""Allocations of operators in TFLM's CMSIS-NN kernels, where they differ from those of the reference kernels.
 
-Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
-CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
-hundred bytes to pointwise convolutions. `mve` selects the figures for Helium instead of the DSP extension. For a core
-without Helium and without the DSP extension, the figures are too high.
+The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
+arm_*_get_buffer_sizes_*. The figures are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
+convolutions. `mve` selects the figures for Helium instead of the DSP extension. For a core without Helium and without
+the DSP extension, the figures are too high.
 """
 
 import math
@@ -30,13 +30,11 @@ from tflm_memopt.tflm.structs import Abi, size_of
 MVE_BLOCK = 124
 """Helium processes this number of channels of a depthwise convolution at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
-"""With more channels, a transposed convolution becomes a convolution with a reversed filter
-(REVERSE_TCOL_EFFICIENT_THRESHOLD).
-"""
+"""With more channels, a transposed convolution runs as a convolution (REVERSE_TCOL_EFFICIENT_THRESHOLD)."""
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return what each operator allocates, by the operator's name in the schema. Set `mve` for a core with Helium."""
+    """Return the allocations of each operator by its name in the schema. Set `mve` for a core with Helium."""
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", partial(_average_pool, mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", partial(_batch_matmul, mve)),
@@ -152,8 +150,9 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc, which allocates eight biases and three buffers of the cell's size, or
-    four buffers for float32. Inputs 18 and 19 of an LSTM are its output state and cell state (kernels/lstm_shared.h).
+    """Replay unidirectional_sequence_lstm.cc, which allocates eight biases and three buffers as large as the cell
+    state, or four buffers for float32. Inputs 18 and 19 of an LSTM are its output state and its cell state
+    (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)

@@ -1,7 +1,7 @@
-"""The allocations of TFLM's own custom operators, which are the same in all kernel libraries.
+"""Allocations of TFLM's own custom operators, which are the same in all kernel libraries.
 
 Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
-detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.
+detection_postprocess.cc. For some operators, Init reads the number of persistent bytes from the custom options.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 Options = Mapping[str, Any]
 FLOAT32, INT32, INT16 = 0, 2, 7
-"""The option T may have these values of TensorType (schema.fbs)."""
+"""Values of TensorType (schema.fbs) that the option T may have."""
 ELEMENT_BYTES: Mapping[int, int] = {FLOAT32: 4, INT32: 4, INT16: 2}
 KISS_FACTORS = 264
 """The struct kiss_fft_state has two ints and 64 factors before its twiddle factors (kissfft/_kiss_fft_guts.h)."""
@@ -102,7 +102,7 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE. DECODE has two inputs for each output: coded data, and ancillary data whose first
+    """Allocate the states of DECODE, which has two inputs for each output: coded data, and ancillary data whose first
     byte identifies the coding.
     """
     yield Persistent(len(node.outputs) * size_of("pointer", abi))

@@ -1,4 +1,4 @@
-"""The allocations of operators in TFLM's ESP-NN kernels on an ESP32-S3, which needs the most of all ESP32s.
+"""Allocations of operators in TFLM's ESP-NN kernels on an ESP32-S3, which needs the most of all ESP32s.
 
 The sources are tensorflow/lite/micro/kernels/esp_nn of espressif/esp-tflite-micro (99f49e1), and functions such as
 esp_nn_get_conv_scratch_size_esp32s3 of espressif/esp-nn (d45b843).
@@ -17,7 +17,6 @@ WHOLE_INT16 = 48 * 1024
 
 
 def rows() -> Mapping[str, Kernel]:
-    """Return what each operator allocates, by the operator's name in the schema."""
     return {
         **KERNELS,
         "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", partial(_then, "CONV_2D", conv_bytes)),

@@ -1,7 +1,7 @@
 """Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
-Order, gap rule and tie-breaks follow tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the predicted
-head equals the head in TFLM. Offline offsets are kept even if they overlap, since TFLM does not check them.
+Order, gap rule and tie-breaks follow tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc. Offline offsets are
+kept even if buffers overlap, since TFLM does not check them.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One buffer, as TFLM's AllocationInfo describes it. The buffer is live from scope `first` to scope `last`, both
-    included.
-    """
+    """A buffer as in TFLM's AllocationInfo, which is live from scope `first` to scope `last`, both included."""
 
     nbytes: int
     """Size in bytes, a multiple of the arena's alignment."""

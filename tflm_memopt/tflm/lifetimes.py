@@ -1,7 +1,7 @@
 """Lists the buffers that TFLM's planner places, with their lifetimes: activations and the kernels' scratch buffers.
 
 The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
-scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
+scopes. Each operator opens a scope, and so does each subgraph that a control flow operator calls.
 """
 
 import struct
@@ -25,7 +25,7 @@ _UNUSED = -1
 
 @dataclass(frozen=True, slots=True)
 class ScratchRequest:
-    """An operator's request for scratch memory, made with TFLM's function RequestScratchBufferInArena()."""
+    """An operator's call of TFLM's function RequestScratchBufferInArena()."""
 
     subgraph: int
     position: int
@@ -36,10 +36,10 @@ class ScratchRequest:
 class Wanted:
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """Each request comes from a tensor, given as (subgraph, tensor), or from a scratch request."""
+    """Source of each request: a tensor, given as (subgraph, tensor), or a scratch request."""
     scopes: tuple[tuple[int, int], ...]
-    """Subgraph and position of the operator that opens each allocation scope. Scope 0 comes before all operators and is
-    listed with the first operator. The scope of a called subgraph is listed as the calling operator's.
+    """Subgraph and position of the operator that opens each allocation scope. Scope 0, which is open before all
+    operators, is listed with the first operator, and the scope of a called subgraph with the operator that calls it.
     """
 
 
@@ -66,8 +66,8 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place a tensor of
-    another subgraph, since some versions of TFLM use the offset of the first subgraph's tensor with the same number.
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place these
+    tensors, since some versions of TFLM use the offset of the first subgraph's tensor with the same number.
     """
     others = ((graph, handles(graph)) for graph in graphs[1:])
     return any(t.id not in named and _needs_allocating(t, ONLINE) for g, named in others for t in g.tensors.values())

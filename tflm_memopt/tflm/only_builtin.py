@@ -12,7 +12,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of the kernels. `macs` has the number of
+    """Return the graph with builtin operators only, and with the access orders of their kernels. `macs` has the
     multiply-accumulates of each operator, by `Op.index`.
     """
     ops = {op.index: op for op in graph.model.ops}
@@ -45,9 +45,8 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return where tensors can be stored inside other tensors. The model's inputs are left out, because they exist
-    before all other tensors. If two operators require different places for a tensor, the first operator decides. A
-    tensor that contains other tensors may itself be inside a larger tensor.
+    """Return where tensors can be stored inside other tensors. Inputs of the model stay alone, because they exist
+    before all other tensors. If two operators require different places for a tensor, the first operator decides.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

@@ -52,7 +52,7 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "SVDF": (0, (1,)),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, tuple(range(1, 9))),
 }
-"""The input numbers of each operator's activations and weights."""
+"""Numbers of each operator's inputs that are activations and weights."""
 CONSTANTS: Mapping[str, tuple[int, ...]] = {
     "EXPAND_DIMS": (1,),
     "FILL": (0,),
@@ -77,7 +77,7 @@ RANKS: Mapping[str, tuple[int, int]] = {
     "STRIDED_SLICE": (0, 4),
     "TRANSPOSE": (0, 5),
 }
-"""The first input must have a number of dimensions in this range."""
+"""Least and greatest number of dimensions of the first input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if `found` is not empty. The text `because` tells why the operators were not replaced."""
+    """Raise ModelError if `found` is not empty. `because` tells why the operators were not replaced."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
@@ -112,11 +112,6 @@ def summary(found: Sequence[Refusal]) -> str:
 
 
 def _listed(places: Sequence[str]) -> str:
-    """Return the places of refused operators as one list.
-
-    >>> _listed(["operator 42 EXP", "operator 44 LOG"])
-    'operators 42 EXP, 44 LOG'
-    """
     names = [place.removeprefix("operator ") for place in places]
     return f"operator{'s' * (len(names) > 1)} {', '.join(names[:5])}{', ...' * (len(names) > 5)}"
 

@@ -1,7 +1,7 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
-Each shape rule takes an operator and returns the shape of each output. A shape rule raises Unknown if the shape depends
-on values that are known only at run time, and Diagnostics if the shapes of the inputs do not match.
+A rule returns the shape of each output of an operator. A rule raises Unknown if the shape depends on values that are
+known only at run time, and Diagnostics if the shapes of the inputs do not match.
 """
 
 import math
@@ -22,7 +22,7 @@ class Unknown(Exception):
 
 
 class Diagnostics(Exception):
-    """The shapes of an operator's inputs do not match. The message of the error names the shapes."""
+    """The shapes of an operator's inputs, which the message names, do not match."""
 
 
 def of(node: Node, name: str) -> Shape:

@@ -22,7 +22,7 @@ FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
 SPACE_TO_BATCH = "SPACE_TO_BATCH_ND"
 Alike = Callable[[Shape, Shape], bool]
-"""A function of this type returns whether a kernel accepts the shape in the file, given the computed shape."""
+"""Return whether a kernel accepts the shape in the file, given the computed shape."""
 
 
 def exactly(stated: Shape, computed: Shape) -> bool:
@@ -122,21 +122,19 @@ RULES: Mapping[str, ShapeRule] = {
     ),
     "UNPACK": ShapeRule(rules.unpack, without_ones),
 }  # fmt: skip
-"""Rules for output shapes by operator. Operators without a rule accept any output shape: control flow, resource
-variables and CIRCULAR_BUFFER.
+"""Rules for output shapes by operator. Operators of control flow, resource variables and CIRCULAR_BUFFER have no rule,
+and may have outputs of any shape.
 """
 
 
 def wrong_shape(graphs: Sequence[Graph]) -> str:
-    """Return a description of the first operator whose shapes do not match its inputs, or "" if all match."""
+    """Describe the first operator whose shapes do not match its inputs, or return "" if all shapes match."""
     found = (f"{describe(op)}: {why}" for graph in graphs for op, why in _wrong(graph))
     return next(found, "") or _wrong_variable(graphs)
 
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """The reason why TFLM's results are undefined, and how the model's owner can change that."""
-
     why: str
     hint: str
 

@@ -1,6 +1,6 @@
 """Sizes of TFLM's own structs, from which the arena is predicted.
 
-The sizes of structs come from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
+The sizes come from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,6 @@ PLANNER_BYTES_PER_BUFFER = 40
 
 
 class StructSize(NamedTuple):
-    """Size and alignment in bytes."""
-
     size: int
     align: int
 
@@ -34,9 +32,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size of the type in the ABI ilp32-full, or None if the size is the same in the ABI ilp32."""
+    """Size in the ABI ilp32-full, if it differs from that in the ABI ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size of the type in the ABI lp64-full, or None if the size is the same in the ABI lp64."""
+    """Size in the ABI lp64-full, if it differs from that in the ABI lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)

@@ -13,7 +13,7 @@
 
 #define TMO_MAGIC 0x314F4D54u /* A program begins with the four bytes "TMO1", which are this number. */
 #define TMO_VERSION 4
-#define TMO_NONE 0xFFFFu /* This entry of a table says that an iteration reads no row of the operand. */
+#define TMO_NONE 0xFFFFu /* In a table of input rows, this entry stands for an iteration that reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
 #define TMO_MAX_IO 16 /* A program has at most this many inputs and outputs together. */
 #define TMO_MAX_KERNEL_H 64 /* An iteration reads at most this many rows of all operands together. */
@@ -26,17 +26,17 @@
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
 #define TMO_MAX_S16_SHIFT 7 /* An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits. */
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
-#define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels. */
+#define TMO_INDEX_BYTES 4 /* An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
-#define TMO_PROGRAM_BASE 255 /* A tmo_tensor.base with this value means that the tensor is a constant in the program. */
-#define TMO_LINK_BASE 254 /* A tmo_tensor.base with this value means that the tensor's rows are sent to another device or received from one. */
+#define TMO_PROGRAM_BASE 255 /* A tensor with this value of tmo_tensor.base is a constant in the program. */
+#define TMO_LINK_BASE 254 /* A tensor with this value of tmo_tensor.base consists of rows that go to another device or come from one. */
 #define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache can hold the weights of two
- * channels for a window up to this size. */
+/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. The weights of two channels then
+ * fit the cache. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
@@ -79,15 +79,15 @@ enum {
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
-/* These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
+/* Order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
 enum {
-  TMO_LAYOUT_HWC = 0, /* With this order, row y is stored as row y. */
+  TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
   TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only. */
-  TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
+  TMO_LAYOUT_STATE = 16, /* With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
 };
 
-/* These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0. */
+/* Place of a program's input 0. Tensors with base 1 read a streamed or external input 0. */
 enum {
   TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before a run, like every other input. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
@@ -95,7 +95,7 @@ enum {
   TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_messenger. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
-/* Each flag is a property of an operator. */
+/* Properties of an operator. */
 enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
@@ -105,18 +105,17 @@ enum {
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
 
-/* Each loop code of a group runs an operator, or opens or closes a loop. A loop code n < TMO_LOOP_NEAR runs operator n of the group. Numbers in loop
- * codes are little-endian. */
+/* Loop codes of a group, in bytes. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop code are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
-  /* This loop code skips stripes of an operator, and then runs the operator. The operator's number and the stripe count follow as two uint16_t. */
+  TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose number follows as a uint16_t. */
+  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The operator's number and the stripe count follow as two uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The next two bytes are the number of repetitions. */
-  TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
+  TMO_LOOP_REPEAT = 0xfe, /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of repetitions. */
+  TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the group. */
 };
 
-/* These codes say how two cores share an operator's iterations. */
+/* Division of an operator's iterations between two cores. */
 enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
@@ -126,7 +125,7 @@ enum {
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Bits 0 to 3 of float_form limit the output of a float32 operator. */
+/* Limits of the output of a float32 operator, in bits 0 to 3 of float_form. */
 enum {
   TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
@@ -136,9 +135,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Bits 4 and above of float_form name the function of a float32 operator. ARITHMETIC_F32 computes the functions from ADD to LEAKY_RELU. CURVE_F32
- * computes the functions from LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to
- * LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Function of a float32 operator, in the bits of float_form from bit 4 on. ARITHMETIC_F32 computes ADD to LEAKY_RELU, CURVE_F32 computes LOGISTIC to
+ * TO_INTEGER, BINARY_32 computes DIV to MINIMUM_S32, and COMPARE_32 computes EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
+ * operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -147,7 +146,7 @@ enum {
   TMO_FUNCTION_MINIMUM = 4,
   TMO_FUNCTION_SQUARED_DIFFERENCE = 5,
   TMO_FUNCTION_PRELU = 6,
-  TMO_FUNCTION_LEAKY_RELU = 7, /* LEAKY_RELU multiplies negative values by its operand 1, alpha. */
+  TMO_FUNCTION_LEAKY_RELU = 7, /* LEAKY_RELU multiplies negative values by operand 1, alpha. */
   TMO_FUNCTION_LOGISTIC = 8,
   TMO_FUNCTION_TANH = 9,
   TMO_FUNCTION_ELU = 10,
@@ -182,68 +181,68 @@ enum {
   TMO_FUNCTION_LESS_EQUAL_S32 = 39,
 };
 
-/* These codes say how RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
+/* Rule by which RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
   TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe an operand of SELECT. The lower two of these bits are the number of the operand's row. The upper two bits are
- * TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL. */
+/* Four bits of select_form describe each operand of SELECT. The lower two bits are the number of the operand's row. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
 };
 
-/* These are the optional parts of the library. A part's number is the number of a bit in tmo_header.parts. lower/parts.py determines the parts that a
- * program needs. Parts named DSP_* are packed kernels for the DSP extension. */
+/* Optional parts of the library. The number of a part is the number of a bit in tmo_header.parts. lower/parts.py determines the parts that a program
+ * needs. Parts named DSP_* are packed kernels for the DSP extension. */
 enum {
-  TMO_PART_TILES = 0, /* This part of the library runs tiled groups. */
+  TMO_PART_TILES = 0, /* TMO_PART_TILES runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
   TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE. */
   TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
   TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
-  TMO_PART_REVERSED = 5, /* This part of the library supports tensors whose rows or pixels are reversed. */
-  TMO_PART_TAPS = 6, /* This part of the library runs depthwise convolutions for Helium if tmo_mve_has_nine() is false. */
-  TMO_PART_STATE = 7, /* This part of the library supports a state, which holds rows that outlive a run. */
+  TMO_PART_REVERSED = 5, /* TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse. */
+  TMO_PART_TAPS = 6, /* TMO_PART_TAPS runs depthwise convolutions for Helium if tmo_mve_has_nine() is false. */
+  TMO_PART_STATE = 7, /* TMO_PART_STATE supports a state, which holds rows that outlive a run. */
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
-  TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied into a buffer. Builds without the
-   * DSP extension always contain this part of the library. */
+  TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
+  /* On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer. On other cores, the library
+   * always contains TMO_PART_CONV_SUMS. */
   TMO_PART_CONV_SUMS = 11,
-  /* On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not adjacent. */
-  TMO_PART_CONV_STEPS = 12,
-  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Builds without DSP always contain this part. */
-  TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
-  TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
+  TMO_PART_CONV_STEPS = 12, /* On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
+  /* On the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library always contains
+   * TMO_PART_DEPTHWISE_SUMS. */
+  TMO_PART_DEPTHWISE_SUMS = 13,
+  TMO_PART_DEPTHWISE_REPEATED = 14, /* TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel. */
+  TMO_PART_DSP_PAIRS_1 = 15, /* TMO_PART_DSP_PAIRS_1 runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* This part of the library runs convolutions that read a single pixel in place. */
-  TMO_PART_DSP_CLIPPED = 20, /* This part of the library computes four windows at once if some of them extend beyond the input. */
-  /* This part of the library runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
+  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that read a single pixel in place. */
+  TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input. */
+  /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
-  TMO_PART_DSP_3X3 = 22, /* This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
-  TMO_PART_DSP_NINE = 23, /* This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3. */
-  TMO_PART_DSP_TAPS = 24, /* This part of the library runs all depthwise convolutions that no other part runs. */
+  TMO_PART_DSP_3X3 = 22, /* TMO_PART_DSP_3X3 runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
+  TMO_PART_DSP_NINE = 23, /* TMO_PART_DSP_NINE runs depthwise convolutions with windows of nine pixels that are not 3x3. */
+  TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* This part of the library computes consecutive iterations of one pixel each in one call of a kernel. */
-  TMO_PART_TWO_ROWS = 28, /* With this part of the library, one call of a kernel computes two consecutive rows. */
-  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part of the library computes tiles of several pixels faster than the general code. */
-  TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, this part of the library computes pools without sums faster than the general code. */
-  TMO_PART_SEVERAL_ROWS = 31, /* This part of the library computes several rows of operators that are not packed faster than the general code. */
-  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, this part runs operators whose activation has a smaller range than int8. */
-  TMO_PART_DSP_ODD = 33, /* This part of the library runs packed convolutions with an odd number of output channels. */
-  TMO_PART_DSP_NARROW = 34, /* This part of the library runs packed convolutions if a row of a window has less than four bytes. */
-  TMO_PART_DSP_SMALL = 35, /* This part of the library runs packed convolutions and dense layers of a single pixel that have few weights. */
-  TMO_PART_DSP_TRIPLES = 36, /* This part of the library computes three pairs of channels of a dense layer at once. */
-  TMO_PART_SLOW_MEMORY = 37, /* This part of the library supports tensors in slow memory. */
-  TMO_PART_CONSTANTS = 38, /* This part of the library supports operands that are constants of the program. */
-  TMO_PART_DSP_WIDE = 39, /* This part of the library runs packed convolutions with scratch memory for each pixel computed at once. */
-  TMO_PART_DSP_ONE_SCALE = 40, /* This part of the library does the work of DSP_TRIPLES for dense layers whose channels all have the same scale. */
+  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes consecutive iterations of one pixel each in one call of a kernel. */
+  TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
+  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
+  TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
+  TMO_PART_SEVERAL_ROWS = 31, /* TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code. */
+  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose outputs are limited to less than the int8 range. */
+  TMO_PART_DSP_ODD = 33, /* TMO_PART_DSP_ODD runs packed convolutions with an odd number of output channels. */
+  TMO_PART_DSP_NARROW = 34, /* TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes. */
+  TMO_PART_DSP_SMALL = 35, /* TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights. */
+  TMO_PART_DSP_TRIPLES = 36, /* TMO_PART_DSP_TRIPLES computes three pairs of channels of a dense layer at once. */
+  TMO_PART_SLOW_MEMORY = 37, /* TMO_PART_SLOW_MEMORY supports tensors in slow memory. */
+  TMO_PART_CONSTANTS = 38, /* TMO_PART_CONSTANTS supports operands that are constants of the program. */
+  TMO_PART_DSP_WIDE = 39, /* TMO_PART_DSP_WIDE runs packed convolutions whose scratch has room for all pixels that are computed at once. */
+  TMO_PART_DSP_ONE_SCALE = 40, /* TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale. */
 };
 
 typedef enum {
@@ -339,22 +338,21 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* This record gives the rows that an operator without a window reads from one operand. If the access has a table, iteration y reads extent rows from
- * row table[y] on. Without a table, the first of the extent rows is (y times mul plus add) / div, rounded down. Rows outside the operand are left
- * out. */
+/* Rows of one operand that an operator without a window reads. Iteration y reads extent rows. The first of these rows is (y * mul + add) / div,
+ * rounded down, or table[y] if there is a table. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* This field is the offset of a table of uint16_t with the first input row for each output row, or 0 without a table. In the table, TMO_NONE stands
-   * for an iteration that reads no row. */
+  /* Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the table, TMO_NONE stands for an iteration
+   * that reads no row. */
   uint32_t table;
 } tmo_access;
 
-/* This record names a tensor that one device sends to another. */
+/* A tensor that one device sends to another. */
 typedef struct {
-  uint32_t identity; /* All programs of one split model have the same identity, and other programs have other identities. */
-  uint16_t step; /* This number identifies the tensor among all tensors that devices send. */
+  uint32_t identity; /* All programs of one split model have the same identity, which no other program has. */
+  uint16_t step; /* Number of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 
