@@ -124,22 +124,13 @@ class TaggedArena:
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
-        buffer, at = self.at(role, key, nbytes)
-        self.write_run((role.value, key), at, 0, buffer.nbytes)
-
-    def read_private(self, role: Role, key: int, who: object) -> None:
-        buffer, at = self.at(role, key)
-        self.read_run((role.value, key), at, 0, buffer.nbytes, who)
-
-    def write_scratch(self, step: int, nbytes: int) -> None:
+        """Tag the first `nbytes` bytes of a buffer that holds no tensor, for example of scratch."""
         if nbytes:
-            _, at = self.at(Role.SCRATCH, step, nbytes)
-            self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)
+            self.write_run((role.value, key), self.at(role, key, nbytes)[1], 0, nbytes)
 
-    def read_scratch(self, step: int, nbytes: int, who: object) -> None:
+    def read_private(self, role: Role, key: int, nbytes: int, who: object) -> None:
         if nbytes:
-            _, at = self.at(Role.SCRATCH, step)
-            self.read_run((Role.SCRATCH.value, step), at, 0, nbytes, who)
+            self.read_run((role.value, key), self.at(role, key)[1], 0, nbytes, who)
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""

@@ -17,7 +17,7 @@ class KernelReplay:
         """Replay an operator of TFLM, whose output must not overlap an input if the order of reads is unknown."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
-        self.arena.write_scratch(number, scratch)
+        self.arena.write_private(Role.SCRATCH, number, scratch)
         for tensor in node.orders:
             self.read(tensor, who)
         for output in node.outputs:
@@ -29,7 +29,7 @@ class KernelReplay:
         for tensor in node.inputs:
             if tensor not in node.orders:
                 self.read(tensor, who)
-        self.arena.read_scratch(number, scratch, who)
+        self.arena.read_private(Role.SCRATCH, number, scratch, who)
 
     def read(self, tensor: TensorId, who: object) -> None:
         storage, at, first, nbytes = self._run_of(tensor)

@@ -41,10 +41,11 @@ class GroupReplay:
                 check_message(self.arena, step)
             check_nest(step)
             check_at_once(self.arena, step)
-        self.arena.write_private(Role.COUNTERS, self.number, COUNTER_BYTES[self.tiled] * len(self.steps))
-        copied = self.arena.copied(step.op.output for step in self.steps.values())
-        for tensor in copied:
-            self.arena.write_private(Role.WEIGHTS, tensor, 0)
+        written_once = [(Role.COUNTERS, self.number, COUNTER_BYTES[self.tiled] * len(self.steps))]
+        for tensor in self.arena.copied(step.op.output for step in self.steps.values()):
+            written_once.append((Role.WEIGHTS, tensor, self.arena.at(Role.WEIGHTS, tensor)[0].nbytes))
+        for private in written_once:
+            self.arena.write_private(*private)
         for step in run_order(self.number, self.group, self.steps):
             self._execute(step)
             for observe in self.observers:
@@ -53,10 +54,8 @@ class GroupReplay:
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"
             )
-        # Nothing may have overwritten counters and weights, which are written only once.
-        self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
-        for tensor in copied:
-            self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")
+        for private in written_once:
+            self.arena.read_private(*private, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.group.macs:
             raise PlanError(f"group {self.number} multiplies {macs} times, but the plan has {self.group.macs}")
@@ -64,10 +63,10 @@ class GroupReplay:
     def _execute(self, step: StageNest) -> None:
         op, arena = step.op, self.arena
         scratch = step.scratch + (self._take_source(step) if self.source.source else 0)
-        arena.write_scratch(self.number, scratch)
+        arena.write_private(Role.SCRATCH, self.number, scratch)
         if step.sums:
             if not step.opens[step.done]:
-                arena.read_private(Role.ACCUMULATOR, op.output, step)
+                arena.read_private(Role.ACCUMULATOR, op.output, step.sum_bytes, step)
             arena.write_private(Role.ACCUMULATOR, op.output, step.sum_bytes)
         output = self._output(step)
         if step.in_place:
@@ -79,9 +78,9 @@ class GroupReplay:
         else:
             output.write()
             self._read(step)
-        arena.read_scratch(self.number, scratch, step)
+        arena.read_private(Role.SCRATCH, self.number, scratch, step)
         if step.sums:
-            arena.read_private(Role.ACCUMULATOR, op.output, step)
+            arena.read_private(Role.ACCUMULATOR, op.output, step.sum_bytes, step)
         step.count()
         self.executed += 1
 
