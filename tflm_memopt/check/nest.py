@@ -125,15 +125,6 @@ class StageNest:
         first[:1] = True
         return first
 
-    @cached_property
-    def windows(self) -> Sequence[ReadWindows]:
-        """For each input, the part that each iteration reads."""
-        found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # The last channel group only writes finished sums and reads no input.
-            last = self.channel_group == self.nest.channel_groups - 1
-            found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
-        return found
-
     def _window(self, k: int) -> ReadWindows:
         y, x0, x1 = self.row, self.x0, self.x1
         if self.stage.iterative:
@@ -154,7 +145,11 @@ class StageNest:
 
     @cached_property
     def _reads(self) -> Sequence[Sequence[tuple[range, range]]]:
-        edges = ([edge.tolist() for edge in windows] for windows in self.windows)
+        windows = [self._window(k) for k in range(len(self.op.inputs))]
+        if self.nest.sums:  # The last channel group only writes finished sums and reads no input.
+            last = self.channel_group == self.nest.channel_groups - 1
+            windows = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in windows]
+        edges = ([edge.tolist() for edge in read] for read in windows)
         inputs = ([*zip(map(range, top, end), map(range, left, right), strict=True)] for top, end, left, right in edges)
         return [*zip(*inputs, strict=True)]
 

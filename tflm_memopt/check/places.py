@@ -1,6 +1,6 @@
-"""Determines for the checker at which addresses the pixels of a group in tiles are."""
+"""Determines for the checker the addresses of the pixels that a group reads and writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The place in memory of a tensor that an operator of a group in tiles reads or writes."""
+    """The place in memory of a tensor that an operator of a group reads or writes."""
 
     arena: TaggedArena
     tensor: TensorId
@@ -77,51 +77,33 @@ class Place:
             start += column_window.depth * maker.pixel_bytes
         return at
 
-    def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
+    def marks(self, y: Ints, x: Ints, at: Ints) -> Ints:
+        return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
     def cells(self, stripe: int) -> Cells:
         """Return the pixels of a stripe. If no stripe computes rows again, stripe 0 stands for all stripes."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
-            at = self.at(stripe, y, x)
-            self._cells[stripe] = Cells(self._there(stripe), at, self.marks(y, x, at))
+            at, there = self.at(stripe, y, x), range(self.seen.h)
+            if self.maker is not None and self.in_stripes:
+                nest = self.maker.nest
+                first = stripe * nest.advance + nest.end - nest.rows
+                there = range(max(0, first), min(self.seen.h, first + nest.rows))
+            self._cells[stripe] = Cells(there, at, self.marks(y, x, at))
         return self._cells[stripe]
 
-    def _there(self, stripe: int) -> range:
-        if self.maker is None or not self.inside:
-            return range(self.seen.h)
-        nest = self.maker.nest
-        if self.maker.stage.iterative:
-            return range(1)
-        first = stripe * nest.advance + nest.end - nest.rows
-        return range(max(0, first), min(self.seen.h, first + nest.rows)) if self.in_stripes else range(self.seen.h)
 
-
-class Places(NamedTuple):
-    inputs: Mapping[int, tuple[Place, ...]]
-    output: Mapping[int, Place]
-
-
-def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest], *, tiled: bool) -> Places:
+def places(
+    arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest], *, tiled: bool
+) -> Mapping[int, Sequence[Place]]:
+    """For each operator of a group, return the places of its inputs and of its output, which comes last."""
     maker = {step.op.output: step for step in steps.values()}
-    every = {
-        key: [
-            Place(
-                arena,
-                t,
-                rows if tiled else Rows(rows.h, 1, rows.row_bytes),
-                maker.get(t),
-                source.is_source(t),
-                step.is_reversed,
-            )
-            for t, rows in step.op.seen()
-        ]
-        for key, step in steps.items()
-    }
-    return Places(
-        {key: tuple(found[:-1]) for key, found in every.items()}, {k: found[-1] for k, found in every.items()}
-    )
+
+    def place(step: StageNest, t: TensorId, rows: Rows) -> Place:
+        seen = rows if tiled else Rows(rows.h, 1, rows.row_bytes)
+        return Place(arena, t, seen, maker.get(t), source.is_source(t), step.is_reversed)
+
+    return {key: [place(step, t, rows) for t, rows in step.op.seen()] for key, step in steps.items()}
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:

@@ -94,7 +94,7 @@ class GroupReplay:
         return self.source.converted(op, nbytes)
 
     def _output(self, step: StageNest) -> Output:
-        op, current, place = step.op, step.current, self.places.output[step.stage.op]
+        op, current, place = step.op, step.current, self.places[step.stage.op][-1]
         if op.leaves:
             return Output(-1, lambda: None)
         y, columns, first, nbytes = current.row, range(current.x0, current.x1), 0, place.seen.c
@@ -114,7 +114,7 @@ class GroupReplay:
         """Replay the reads of an iteration. Bytes that a COPY does not move may be overwritten before the reads."""
         if step.op.receives:
             return
-        inputs, stripe = self.places.inputs[step.stage.op], step.current.stripe
+        inputs, stripe = self.places[step.stage.op][:-1], step.current.stripe
         copies = step.op.moves is not None and not step.op.scatters and not self.tiled
         for place, (rows, columns) in zip(inputs, step.reads(), strict=True):
             if not rows or not columns or place.tensor in self.states or (copies and not place.moves):
@@ -131,10 +131,10 @@ class GroupReplay:
 
     def _in_order(self, step: StageNest) -> None:
         """Raise PlanError unless an operator that works in place reads each byte before it is overwritten."""
-        current, output = step.current, self.places.output[step.stage.op]
+        current, (*inputs, output) = step.current, self.places[step.stage.op]
         columns, nbytes = range(current.x0, current.x1), output.seen.c
         to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel().tolist()
-        for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
+        for place, (rows, read) in zip(inputs, step.reads(), strict=True):
             if place.tensor in self.states:
                 continue
             seen = place.seen

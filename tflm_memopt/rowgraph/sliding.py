@@ -6,11 +6,6 @@ valid when the input slides. Only new rows are computed, and a rolling buffer ke
 than computing all rows. If an operator needs all rows, it reads the kept and new rows together, and all later operators
 compute all their rows. When all rows of the input are known, the outputs equal those of the original model byte for
 byte.
-
-A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
-first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s
-new output rows, or fewer if some depend on padding. The first new output row needs the input from row f = (H' - b' - m)
-× s - p on. The layer therefore also reads the last (H - b - n) - f rows before the new input rows.
 """
 
 from dataclasses import replace

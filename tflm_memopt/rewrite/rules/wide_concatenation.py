@@ -4,8 +4,6 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.opset import refusal
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 
@@ -18,10 +16,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
     if op.type == "PACK" and (fault := _fault(graph, op)) is not None:
         return fault
-    made = _chained(graph, op)
-    reasons = (refusal(OperatorContext(made.extended, part)) for part in made.ops if part.type == "CONCATENATION")
-    reason = next((f"it cannot be made row by row: {reason}" for reason in reasons if reason is not None), None)
-    return reason or made.in_place(())
+    return _chained(graph, op).in_place(("CONCATENATION",))
 
 
 def _fault(graph: Graph, op: Op) -> str | None:
