@@ -128,9 +128,7 @@ class _Kind:
 def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
     keys, (_, rows, columns, _) = _keys(ops), graph.tensors[ops[-1].outputs[0]].shape
     if ops[0].type != "PAD":
-        yield from (
-            Tiling(keys, rows=parts, padded=once) for parts in COUNTS if parts <= rows for once in (True, False)
-        )
+        yield from (Tiling(keys, rows=parts) for parts in COUNTS if parts <= rows)
         yield from (Tiling(keys, columns=parts) for parts in COUNTS if parts <= columns)
         yield from (Tiling(keys, rows=n, columns=n) for n in GRIDS if n <= min(rows, columns))
 

@@ -40,8 +40,6 @@ class Tiling:
     columns: int = 1
     channels: int = 1
     """Number of channel groups. A chain with several channel groups is not tiled."""
-    padded: bool = False
-    """True if the padding of the first operator is added once to the whole input instead of to each tile."""
 
     def __str__(self) -> str:
         if self.channels > 1:
@@ -184,14 +182,6 @@ def can_tile(graph: Graph, op: Op) -> bool:
     return op.type in POINTWISE or graph.tensors[op.inputs[1]].dtype in ("INT8", "FLOAT32")
 
 
-@dataclass(frozen=True, slots=True)
-class _ChainInput:
-    tensor: TensorId
-    padded: bool = False
-    top: int = 0
-    left: int = 0
-
-
 def _ranges(size: int, parts: int) -> Iterator[Range]:
     return pairwise(size * n // parts for n in range(parts + 1))
 
@@ -202,16 +192,13 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 
 class Tiles(Parts):
-    def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
-        """Return the given rows and columns of an operator's output, by default all columns.
-
-        Set `padded` if the input already contains the padding.
-        """
+    def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None) -> TensorId:
+        """Return the given rows and columns of an operator's output, by default all columns."""
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])
         each = zip(along(self.graph, op), ranges, source.shape[1:3], strict=True)
         margins = [(max(0, -low), max(0, high - size)) for low, high, size in ((*a.reads(*r), n) for a, r, n in each)]
-        if not padded and any(map(any, margins)):
+        if any(map(any, margins)):
             x = self.padded(x, *margins)
         if op.type == "PAD":
             return x
@@ -246,10 +233,9 @@ class _Tiler(Tiles):
 
     def _tiles(self, output: TensorId) -> None:
         whole, tiling = self.tensors[output], self.tiling
-        source = self._padded_source()
         stripes = []
         for rows in _ranges(whole.shape[1], tiling.rows):
-            tiles = [self._tile(source, rows, columns) for columns in _ranges(whole.shape[2], tiling.columns)]
+            tiles = [self._tile(rows, columns) for columns in _ranges(whole.shape[2], tiling.columns)]
             if len(tiles) == 1:
                 stripes += tiles
                 continue
@@ -259,28 +245,17 @@ class _Tiler(Tiles):
         if len(stripes) > 1:
             self.joined(stripes, 1, output)
 
-    def _tile(self, source: _ChainInput, rows: Range, columns: Range) -> TensorId:
+    def _tile(self, rows: Range, columns: Range) -> TensorId:
         wanted = [(rows, columns)]
         for op in reversed(self.chain):
             each = zip(along(self.graph, op), wanted[-1], strict=True)
             (top, bottom), (left, right) = (axis.reads(*made) for axis, made in each)
-            if op is self.chain[0] and source.padded:
-                wanted.append(((top + source.top, bottom + source.top), (left + source.left, right + source.left)))
-            else:
-                _, height, width, _ = self.tensors[op.inputs[0]].shape
-                wanted.append(((max(0, top), min(height, bottom)), (max(0, left), min(width, right))))
-        x = self.cut_of(source.tensor, dict(zip((1, 2), wanted.pop(), strict=True)))
+            _, height, width, _ = self.tensors[op.inputs[0]].shape
+            wanted.append(((max(0, top), min(height, bottom)), (max(0, left), min(width, right))))
+        x = self.cut_of(self.chain[0].inputs[0], dict(zip((1, 2), wanted.pop(), strict=True)))
         for op in self.chain:
-            x = self.tile(op, x, *wanted.pop(), padded=op is self.chain[0] and source.padded)
+            x = self.tile(op, x, *wanted.pop())
         return x
-
-    def _padded_source(self) -> _ChainInput:
-        first = self.chain[0]
-        down, across = along(self.graph, first)
-        margins = (down.before, down.after), (across.before, across.after)
-        if first.type == "PAD" or not self.tiling.padded or not any(map(any, margins)):
-            return _ChainInput(first.inputs[0])
-        return _ChainInput(self.padded(first.inputs[0], *margins), True, down.before, across.before)
 
     def _channel_groups(self) -> Iterator[TensorId]:
         unit = channel_unit(self.graph, self.chain)
