@@ -16,6 +16,7 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 """Parts that an operator needs only for some of its sizes. The sizes are smaller if two cores share an operator."""
+POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
 """Poolings, additions and tables of at most this many pixels do without the library's part PIXELS."""
 FEW_MACS = 500
@@ -60,42 +61,33 @@ def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
 
 def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
     """Yield the parts that an operator needs. `small` tells whether code that is not in assembly is fast enough."""
-    if op.channel_groups > 1 or op.sums:
-        yield Part.CHANNEL_GROUPS
-    if op.iterative:
-        yield Part.ITERATIVE
-    if op.nibbles:
-        yield Part.NIBBLES
-    if op.copies:
-        yield Part.COPIES
     source, made = tensors[op.inputs[0]], tensors[op.output]
-    if _has_rows(op, made):
-        yield Part.SEVERAL_ROWS
-    if op.packing is Packing.NONE and op.kind in (Kind.AVERAGE_POOL, Kind.MAX_POOL) and not (op.iterative or op.sums):
-        yield Part.WHOLE_POOLS
-    if _is_pixel(op, made):
-        yield Part.PIXELS
-    if op.tile > 1 and op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD):
-        yield Part.FEW_PIXELS
-    if op.activation != (-128, 127):
-        yield Part.CLAMPS
-    if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
-        yield Part.TAPS
-    if (at_once := _at_once(op)) > 1:
-        yield Part.AT_ONCE
-    if _two_rows(op):
-        yield Part.TWO_ROWS
+    plain, dsp = op.packing is Packing.NONE, op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
+    asks = {
+        Part.CHANNEL_GROUPS: op.channel_groups > 1 or op.sums,
+        Part.ITERATIVE: op.iterative,
+        Part.NIBBLES: op.nibbles,
+        Part.COPIES: op.copies,
+        Part.SEVERAL_ROWS: plain and not op.iterative and op.tile == 0 and made.height > FEW_ROWS,
+        Part.WHOLE_POOLS: plain and op.kind in POOLS and not (op.iterative or op.sums),
+        Part.PIXELS: _is_pixel(op, made),
+        Part.FEW_PIXELS: op.tile > 1 and (dsp or op.packing is Packing.DSP_ADD),
+        Part.CLAMPS: op.activation != (-128, 127),
+        Part.TAPS: op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op),
+        Part.AT_ONCE: _at_once(op) > 1,
+        Part.TWO_ROWS: _two_rows(op),
+        Part.DSP_NINE: op.packing is Packing.DSP_DEPTHWISE and _at_once(op) > 1,
+    }
+    yield from (part for part, asked in asks.items() if asked)
     if op.packing is Packing.DSP_DEPTHWISE:
-        if at_once > 1:
-            yield Part.DSP_NINE
         yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
     if op.packing is Packing.DSP_DENSE:
         yield from _of_dsp_dense(op, made.channels // 2, small=small)
     if op.packing is Packing.DSP_CONV:
         yield from _of_dsp_conv(op, source, made, small=small)
-    if op.packing is Packing.NONE and op.kind in (Kind.CONV, Kind.SUMS) and not op.nibbles:
+    if plain and op.kind in (Kind.CONV, Kind.SUMS) and not op.nibbles:
         yield from _of_conv(op, source, made)
-    if op.packing is Packing.NONE and op.kind is Kind.DEPTHWISE and not op.nibbles:
+    if plain and op.kind is Kind.DEPTHWISE and not op.nibbles:
         yield from _of_depthwise(op, source, made)
 
 
@@ -116,11 +108,6 @@ def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
     if op.packing is not Packing.NONE:
         return op.tile == 1 or made.height > 1
     return op.kind in (Kind.CONV, Kind.DEPTHWISE) or made.height * made.width > FEW_PIXELS
-
-
-def _has_rows(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether the C library's function tmo_iterate_rows() saves time for the operator."""
-    return op.packing is Packing.NONE and not op.iterative and op.tile == 0 and made.height > FEW_ROWS
 
 
 def _has_nine(op: ProgramOp) -> bool:
