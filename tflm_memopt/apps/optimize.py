@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -71,7 +71,10 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     report = _report(app, found, models, started)
     _fits(app, found.alone, report)
     _fits_slow(members, report.slow)
-    _fits_flash(members, models.values(), interpreter=report.interpreter)
+    needs = together([firmware(done.model, interpreter=report.interpreter) for done in models.values()])
+    for limits in (member.asked.limits for member in members):
+        if limits.flash_missing(needs):
+            raise too_little_flash(limits, needs, "use a board with more flash, or fewer or smaller models")
     maps = {name: done.memory for name, done in models.items()}
     return AppOptimized(app, models, report, memory_map.together(maps, app.name, report.arena))
 
@@ -373,7 +376,6 @@ def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
 
 
 def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
-    """Return the byte ranges that models keep while they do not run."""
     found = []
     for member in members:
         if member.chosen is None:
@@ -421,10 +423,3 @@ def _fits_slow(members: Sequence[AppMember], slow: int) -> None:
             where="models that run at the same time or wait for rows share no slow memory",
             hint=f'set memory = "fast=SIZE,slow={slow}", or run all models in turn',
         )
-
-
-def _fits_flash(members: Sequence[AppMember], models: Collection[Optimized], *, interpreter: bool) -> None:
-    needs = together([firmware(done.model, interpreter=interpreter) for done in models])
-    for limits in (member.asked.limits for member in members):
-        if limits.flash_missing(needs):
-            raise too_little_flash(limits, needs, "use a board with more flash, or fewer or smaller models")
