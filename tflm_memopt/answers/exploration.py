@@ -67,7 +67,6 @@ class Exploration:
     cost: Cost
     """Cost by which plans are compared, besides bytes. Instructions and time are estimates."""
     core: str
-    """Core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena

@@ -14,8 +14,6 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class BoardReport:
-    """Whether the original and the rewritten model fit on one board."""
-
     board: Board
     original: BoardFit
     rewritten: BoardFit

@@ -23,8 +23,6 @@ class TensorReport:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """One operator of the original model."""
-
     index: int
     operator: str
     inputs: tuple[int, ...]

@@ -215,7 +215,6 @@ class Report:
 
     model: str
     diagnosis: Diagnosis
-    """The original model's kind, with advice."""
     changed: bool
     why_unchanged: str
     input: str
@@ -262,13 +261,11 @@ class Report:
     in_arena: int | None = None
     """Bytes of the arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
     accuracy: Accuracy | None = None
-    """Accuracy on the user's test data, if the user gave such data."""
     time: Time | None = None
     """Estimated time of an inference of the original and of the rewritten model."""
     faster: FasterPlan | None = None
     """A faster plan for the user's board, if the rewritten model is slower there than the original model."""
     flash_limit: int | None = None
-    """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None
     """Estimated gain from packed kernels, if the user gave neither `--target` nor `--board`."""
     time_limit: float | None = None

@@ -21,8 +21,6 @@ def bad_config(what: str, where: str, hint: str) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class AppModel:
-    """A model of an application."""
-
     model: GivenModel
     options: Options = field(default_factory=dict)
     """Options of optimize() for the model. An option that is missing has the value that the application sets."""
@@ -61,7 +59,6 @@ class App:
     """Number of cores that run models at the same time. Models that must not run at the same time stay on one core."""
     name: str = "app"
     options: Options = field(default_factory=dict)
-    """Default options for all models."""
 
     def __post_init__(self) -> None:
         if not self.models:

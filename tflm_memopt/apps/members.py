@@ -20,8 +20,6 @@ from tflm_memopt.tflm.arena import predict_together
 
 @dataclass(frozen=True, slots=True)
 class AppMember(Decision):
-    """A model of an application, with its plan as far as the plan has been made."""
-
     retained: tuple[TensorId, ...] = ()
 
     @property

@@ -64,7 +64,6 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return a model's saved plan, or None for an unchanged model. Raises UsageError for another model's plan."""
     if model == member.task.given.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))

@@ -54,7 +54,6 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Verify all models of an application. The exit code is 1 if any output byte differs."""
     arguments.refuse(args, ("inputs", *arguments.OF_ONE), "one model", "verify NAME.tflite DIR/NAME.tflite")
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:

@@ -210,7 +210,6 @@ def _saved(path: Path) -> Mapping[str, Any]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Compare a model with its rewritten model. The exit code is 1 if any output byte differs."""
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:

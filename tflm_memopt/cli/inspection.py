@@ -13,7 +13,6 @@ from tflm_memopt.report import text
 
 
 def inspect(args: argparse.Namespace) -> int:
-    """Print a model's operators, tensors and peak memory, and write an HTML page about the model."""
     with about(args.model):
         data = read_model(args.model)
         result = inspected(

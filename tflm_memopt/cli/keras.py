@@ -32,7 +32,6 @@ BATCH = 64
 
 
 def is_keras(path: Path) -> bool:
-    """Return whether a path is a Keras file, or a folder with a SavedModel."""
     return path.suffix.lower() in FORMS or (path / "saved_model.pb").is_file()
 
 
@@ -184,7 +183,6 @@ def _classes(scores: Array) -> Array:
 
 
 def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
-    """Run an int8 model under TFLM, and return the values of its first output as real numbers."""
     graph = read(model).graph
     fed = [_quantized(graph.tensors[i], array) for i, array in zip(graph.inputs, examples, strict=True)]
     outcome = run_model(model, fed, len(examples[0]), len(graph.outputs))
@@ -265,6 +263,5 @@ def unheard(*, verbose: bool) -> Iterator[None]:
 
 
 def _line(message: object) -> str:
-    """Return the first line of a message of the converter, without the source location at its start."""
     first = (str(message).strip().splitlines() or [type(message).__name__])[0]
     return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

@@ -258,7 +258,6 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=next((f"{n} ({every} has all)" for n in self._near(message)), every))
 
     def _near(self, message: str) -> list[str]:
-        """Return the valid choices or flags that are most similar to the invalid text in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
             is_model = choice[1].endswith(".tflite")  # The user gave no command.
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
@@ -286,7 +285,6 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
-    """Add the command-line flags of options (options.py). `about` has help texts that replace those of options."""
     for name in names:
         option = OPTIONS[name]
         flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags

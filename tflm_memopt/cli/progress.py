@@ -49,7 +49,6 @@ def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterato
 
 
 def _in_lines(what: str) -> Report:
-    """Print a line when a step begins, and further lines at intervals during the step."""
     said, when = "", 0.0
 
     def report(doing: str, done: int, of: int) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def registers(args: argparse.Namespace) -> int:
-    """Write C accessors for a driver's registers, and combine accesses where the driver's behaviour stays the same."""
     folder = args.output or Path(f"{args.driver.stem}_registers")
     with busy(args, f"combining accesses of {args.driver.name}"):
         made = tflm_memopt.combine_registers(args.driver, args.description, place=args.place, folders=args.folders)

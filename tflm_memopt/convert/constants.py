@@ -93,7 +93,6 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 
 def _before_split(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the operators of a network that several devices run, with and without dead channels."""
     whole = _read(model, changes)
     for graph in (without_dead_channels(without_dead(with_known(whole))), whole):
         yield _row_ops(annotation.annotate(graph, annotation.left_whole(model)), fold=False)

@@ -55,7 +55,6 @@ class Converted:
     planned: Planned
     model: bytes
     read: Model
-    """The parsed rewritten model."""
     arena: Arena
     """Bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
     interpreter: bool = True
@@ -72,7 +71,6 @@ class Converted:
 
     @cached_property
     def firmware(self) -> Firmware:
-        """Parts of the firmware that the model needs in flash."""
         return firmware_of(self.read, len(self.model)) if self.interpreter else module_firmware(self.read)
 
 

@@ -58,7 +58,6 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
 def told(
     plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: Table
 ) -> tuple[tuple[CoreReport, ...], BarriersReport | None]:
-    """Return a report of the work that each core does, and a report of the barriers between the cores."""
     if not plan.shardings:
         return (), None
     shardings = [(one, group) for group in plan.shardings for one in group.ops]

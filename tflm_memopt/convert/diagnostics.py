@@ -90,7 +90,6 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Yield flags with which the model fits, then boards on which it fits, and then a RAM limit that it keeps."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way

@@ -115,7 +115,6 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
 
 
 def _known(limits: Limits, arena: Arena) -> None:
-    """Raise UsageError if RAM is limited although some operators of the written model allocate unknown bytes."""
     if limits.ram is not None and not arena.exact:
         raise UsageError(
             f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",
@@ -128,7 +127,6 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     task: ConversionTask, conversion: Conversion, limits: Limits, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the user's plan and, if the user's plan is slower than the original model, a faster plan."""
     asked = task.asked
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)

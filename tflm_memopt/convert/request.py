@@ -94,7 +94,6 @@ class Request:
         return Conversion(source, border, annotated, *known).placed()
 
     def task(self, given: Loaded) -> ConversionTask:
-        """Return the task to convert a model. Raises the errors of conversion()."""
         start = self.conversion(given.data)
         source, annotated = start.source, start.original
         original = inspection(given, source, annotated, self.abi, self.library, int8_interface=self.int8_io)

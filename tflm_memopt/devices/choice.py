@@ -56,7 +56,6 @@ def choose(network: Network, devices: int, memory: DeviceMemory | None, planning
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return conversions with divided layers, and with whole layers. Raises UsageError if no split is possible."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}

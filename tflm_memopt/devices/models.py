@@ -14,7 +14,6 @@ from tflm_memopt.model.reader import Model
 
 
 def device_models(source: Model, sharded: DeviceGraphs) -> tuple[bytes, ...]:
-    """Return the model of each device. Operators of the models exchange rows with other devices (ops/message.py)."""
     return tuple(_model(source, graph, sharded) for graph in sharded.graphs)
 
 

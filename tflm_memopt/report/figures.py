@@ -86,7 +86,6 @@ def memory_map(
 
 
 def before_and_after(result: Optimized) -> Drawing:
-    """Draw a model's memory before and after its conversion at the same scale."""
     before, after = result.inspection.memory, result.memory
     full, total = before.head + before.tail, after.head + after.tail
     roles = {b.role for memory in (before, after) for b in memory.buffers}
