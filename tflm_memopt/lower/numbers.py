@@ -33,8 +33,6 @@ NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.AD
 
 
 class ConstantForm(NamedTuple):
-    """How a program stores the numbers of an operator."""
-
     kind: Kind
     packing: Packing
     swapped: bool

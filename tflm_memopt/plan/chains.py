@@ -12,7 +12,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph in which a tensor that is a part of another tensor is replaced by the other tensor."""
+    """Return the graph in which operators use a whole tensor instead of the tensors that are its parts."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
@@ -67,7 +67,10 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return live tensors that the node does not use. The first list includes unread model inputs."""
+    """For each node, return the live tensors that the node does not use.
+
+    The list of the first node also has the inputs of the model that no node reads.
+    """
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):

@@ -35,9 +35,9 @@ AWKWARD = 4
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
-"""Number of steps to which core 0's time is rounded when splits are chosen."""
+"""Number of different times of core 0 that are kept apart while the planner chooses how two cores share operators."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Number of multiply-accumulates that take about as long as writing one output byte."""
+"""Multiply-accumulates that take as long as writing an output byte, with plain weights and with packed weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> list[_Possible]:
-    """Return the possible splits of an operator, or one core for the operator if core 1 would get too little work."""
+    """Return how two cores can share an operator, or else that one of the cores runs the whole operator."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -250,8 +250,8 @@ def _balanced(
     """Choose a split for each operator so that both cores finish early, and return the splits and end times.
 
     `before` has the start time of each core. The operators of a group alternate row by row, so a core with more work in
-    one operator can get less work in another. Of all choices in which core 0 takes a similar time, only the choice with
-    the least work of core 1 is kept.
+    one operator can get less work in another. If core 0 takes a similar time in several choices, the search keeps only
+    the choice with the least time of core 1.
     """
     grain = sum(max(candidate.times[0] for candidate in each) for each in candidates) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]

@@ -19,14 +19,12 @@ MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75
-"""Fraction of the search budget for the first operator order, which other orders must beat to be used."""
+"""Fraction of the remaining search budget for the next operator order, if further orders follow it."""
 GENEROUS = 4
 """If several searches share a budget, each may spend up to this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
-"""Factors of the search budget by the name of the effort."""
 HIGHEST = 1000
-"""Highest factor of the search budget that a user may request."""
 LAYOUTS = 2.4
 """Ratio of all work after the search to the time of exact layouts, both in seconds."""
 EXACT = 0.5

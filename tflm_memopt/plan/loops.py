@@ -17,7 +17,6 @@ from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.plan.nest import Ints
 
 MAX_TIMES = 0xFFFF
-"""Maximum number of repetitions of one loop."""
 LONGEST_PERIOD = 1024
 """Maximum number of iterations and inner loops in the body of a loop that the search finds."""
 REPEAT_BYTES = 4

@@ -58,7 +58,7 @@ class MappedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """How the bytes of the arena's head are used over time, and the size of the tail above the head."""
+    """Shows which bytes of the arena's head are used at which time, and the size of the tail above the head."""
 
     title: str
     phases: tuple[Phase, ...]

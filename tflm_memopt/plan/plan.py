@@ -140,7 +140,7 @@ class Group:
     is_reversed: bool = False
     """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
+    """Whether a group makes parts of its outputs in turn, instead of one whole output after the other."""
     loops: Loops = ()
     """The order of all iterations as loops, which are empty until the plan is finished."""
 
@@ -191,7 +191,10 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan: what runs in which order, and where each buffer lives. Buffer i is at `offsets[i]`."""
+    """The order in which operators and their rows run, and the addresses of all buffers.
+
+    Buffer i begins at byte `offsets[i]` of the arena.
+    """
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
@@ -210,7 +213,7 @@ class Plan:
     pauses: tuple[int, ...] = ()
     """Numbers of completed iterations at which the model lets other models run, in ascending order."""
     shardings: tuple[GroupSharding, ...] = ()
-    """How two cores share each group, or () for one core."""
+    """The division of each group between two cores. The tuple is empty for one core."""
     wide: bool = False
     """Whether convolutions with packed weights have scratch for all pixels that they can compute at once."""
     slow: tuple[SlowTensor, ...] = ()
@@ -252,7 +255,6 @@ class Plan:
         return calls(self.steps)
 
     def operators(self, steps: Iterable[int]) -> list[int]:
-        """Return the numbers of the operators in these plan steps, in order."""
         groups = (self.steps[number] for number in steps)
         return [stage.op for group in groups if isinstance(group, Group) for stage in group.stages]
 

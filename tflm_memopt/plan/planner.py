@@ -77,7 +77,7 @@ class Options:
     two_rows: bool = False
     """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
-    """Whether many groups of few bytes are better than few groups, as for models that pause."""
+    """Whether the planner prefers groups with few live bytes, which lets other models run during a pause."""
 
 
 class Planner:

@@ -17,7 +17,6 @@ MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
 """Estimated seconds to compute a lower bound, and for each pair of buffers that it considers (plan/effort.py)."""
 UNREACHED = 1 << 40
-"""An offset in bytes that is larger than any arena."""
 
 Constraints = Mapping[tuple[int, int], int]
 

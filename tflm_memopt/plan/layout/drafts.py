@@ -27,7 +27,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are live with all their bytes during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """All other buffers of the plan step."""
+    """Buffers of the plan step that are not in `whole`."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances between buffers of the plan step in bytes, with the same keys as LayoutProblem.constraints."""
     most_alive: int = 0

@@ -68,10 +68,10 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups whose row order is open, and whose distances are therefore not in `constraints`."""
+    """Groups of operators that may run in both row orders. Their minimum distances are not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the layout problem in which the groups `backward` are reversed and all others run forward."""
+        """Return the layout problem in which the reversibles with the indices `backward` run in reverse."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
@@ -87,7 +87,7 @@ class Layout:
     top: int
     proven: bool
     backward: frozenset[int] = frozenset()
-    """Positions in LayoutProblem.reversibles of the groups that run in reverse."""
+    """Indices in LayoutProblem.reversibles of the groups that compute their rows from last to first."""
 
 
 def place(
