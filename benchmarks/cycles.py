@@ -52,11 +52,8 @@ class Row:
     model: str
     instructions: int
     pipeline: int
-    """Number of cycles without wait states of the flash."""
     fetch: int
-    """Number of cycles that the core waits for instructions."""
     data: int
-    """Number of cycles that the core waits for constants."""
     cycles: tuple[int, int]
     per_instruction: float
     milliseconds: tuple[float, float] | None

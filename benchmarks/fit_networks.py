@@ -308,7 +308,6 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Draw layers that are split into partial sums, as on several devices."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):

@@ -91,7 +91,6 @@ def build(output: Path) -> tuple[Path, Path]:
 
 
 def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
-    """Write a zip archive whose bytes depend only on the contents."""
     date = time.gmtime(EPOCH)[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):

@@ -33,7 +33,6 @@ IN_ORDER = (
 ROUNDED = '#include "tmo/floats.h"\n\n'
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""For each generated file, the first lines."""
 ARM = (
     "/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions\n"
     " * (docs/kernel-language.md). */\n"

@@ -82,14 +82,13 @@ def _sign(negative: str) -> Expressions:
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
-def _operands(element: int) -> Expressions:
-    """`element` is the size of an element in bytes."""
-    given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
+def _operands(element_bytes: int) -> Expressions:
+    given = {"channels": f"k->out_channels / {element_bytes}" if element_bytes > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
         given |= {
             name: f"window->pixels[{at}]", f"zero_{name}": f"k->op->input_zero_point[{at}]",
-            f"{name}_pixel": f"(int32_t)({pixel} / {element})" if element > 1 else f"(int32_t){pixel}",
+            f"{name}_pixel": f"(int32_t)({pixel} / {element_bytes})" if element_bytes > 1 else f"(int32_t){pixel}",
             f"{name}_channel": f"(int32_t)k->channel_step[{at}]",
             f"scale_{name}": f"k->multipliers[{at}]", f"shift_{name}": f"k->shifts[{at}]",
         }  # fmt: skip
@@ -175,9 +174,8 @@ WIDE_RUNS = WIDE | CONV | {
 RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
 
 
-def _elements(element: int) -> Expressions:
-    """`element` is the size of an output element in bytes."""
-    n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
+def _elements(element_bytes: int) -> Expressions:
+    n = "k->out_width * k->out_channels" + (f" / {element_bytes}" if element_bytes > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 

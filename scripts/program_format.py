@@ -253,7 +253,6 @@ def about(owner: type) -> str:
 
 
 def header() -> str:
-    """custom_ops/include/tmo/program.h"""
     kinds = [
         "typedef enum {",
         "#define TMO_ENUMERATOR(with, name, value, ...) TMO_OP_##name = value,",
@@ -273,7 +272,6 @@ def header() -> str:
 
 
 def layout_header() -> str:
-    """custom_ops/src/tmo/layout.h"""
     lines = [
         LICENSE_LINE,
         "/* These checks prove the layout of a program's structs. Written by scripts/program_format.py. */",
@@ -292,7 +290,6 @@ def layout_header() -> str:
 
 
 def kinds_def() -> str:
-    """custom_ops/include/tmo/kinds.def"""
     rows = [KIND_TITLES]
     for kind in Kind:
         t, (family, *kernels) = traits(kind), ROWS[kind]

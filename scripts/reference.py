@@ -140,4 +140,3 @@ SITE: Mapping[str, Callable[[], str]] = {
     "flags.md": flags_page,
     "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
-"""Pages that only the site contains (scripts/docs_nav.py)."""

@@ -34,8 +34,6 @@ THESIS = 24_576 // 4, 16_384 // 4
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of the table in docs/papers.md."""
-
     paper: str
     what: str
     kind: str
@@ -154,7 +152,7 @@ def kernel_split(_: Path) -> str:
 
 def application(number: int) -> Callable[[Path], str]:
     def figure(_: Path) -> str:
-        (head, ours), paper = joint.application(number), joint.APPLICATIONS[number].paper
+        (head, ours), paper = joint.application(number), joint.APPLICATIONS[number].megabytes_in_thesis
         require(ours <= paper, f"application {number} needs more than in the paper")
         return f"{ours:.2f} MB with float32 weights (paper {paper:g}); int8 activations {head:,} B"
 

@@ -81,7 +81,6 @@ const tmo_library {table} = {{{points}}};
 
 
 def kind_list(kinds: int) -> str:
-    """Return the value of the macro TMO_KINDS. `kinds` is a mask with a bit for each kind of operator."""
     return " ".join(f"KIND({kind.name})" for kind in Kind if kinds >> kind & 1)
 
 

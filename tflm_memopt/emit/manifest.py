@@ -6,7 +6,6 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 
 MICRO = "micro"
-"""Value of the manifest's key "type", which is also the name of the section with the arena size."""
 HINT = "the .json file that is published beside the model, version 2"
 
 

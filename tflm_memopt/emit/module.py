@@ -23,7 +23,6 @@ class InApp:
     header: str
     prefix: str
     model: str
-    """C constant with the model's number in the application."""
     pauses: tuple[int, ...]
     """Numbers of the iterations after which the model pauses, so that a shorter model can run."""
 
@@ -50,9 +49,7 @@ class Module:
     constants: Mapping[TensorId, bytes]
     """Model outputs that are constants, and so are not in the arena."""
     source: SourceReport | None
-    """The streamed or external input, or None."""
     window: WindowReport | None
-    """The sliding input, or None."""
     shared: InApp | None = None
     """The application whose arena the module uses, or None if the module has an arena of its own."""
     slow: int = 0

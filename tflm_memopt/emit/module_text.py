@@ -78,7 +78,6 @@ class _Region:
     places: list[str]
     """C expressions for the elements of the io array, without an external input and slow memory."""
     sizes: list[int]
-    """Bytes of each buffer of the io array."""
     check: str
     run: str
     """C calls that check the custom operator's program and run the program."""

@@ -35,7 +35,6 @@ class Platform:
     entry: str
     first: str = ""
     unit: str = "us"
-    """Unit of time in which `clock` counts."""
     cameras: bool = True
     counter: str = ""
     """Body of a C++ function that reads the core's cycle counter, or "" if the core has no counter."""

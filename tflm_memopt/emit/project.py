@@ -192,13 +192,10 @@ class Project:
     boards: Collection[str]
     """Boards with enough RAM and flash for the project or, if there are none, boards whose core could run it."""
     board: str = ""
-    """Id of the board that the user chose, or ""."""
     camera: Texts = field(default_factory=dict)
     """File with the C++ code of a camera, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for which the weights are packed."""
     about: About | None = None
-    """Data for README.md, or None for a project without README.md."""
     slow: int = 0
     models: int = 0
 

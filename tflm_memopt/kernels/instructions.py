@@ -37,7 +37,6 @@ class VectorUnit:
         return max(1, self.group * kind.nbytes // self.widest.nbytes)
 
     def setting(self, bits: int) -> str:
-        """Return the vtype setting for elements of `bits` bits, with as many lanes as the widest elements have."""
         eighths = self.group * bits // self.widest.nbytes
         return f"e{bits}, " + (f"m{eighths // 8}" if eighths >= 8 else f"mf{8 // eighths}")
 
@@ -49,13 +48,11 @@ class LaneUnit:
     lanes: int
     type: str
     load: Mapping[Type, str]
-    """Expression that loads a vector from `{p}`, for each element type."""
     last: str
     """Statement at the start of a loop's last iteration, which masks lanes beyond the `{left}` remaining elements."""
     last_load: Mapping[Type, str]
     """Expression that replaces `load` in the last loop iteration, where masked lanes are 0."""
     store: Mapping[Type, str]
-    """Statement that stores a vector `{v}` at address `{p}`, for each element type."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
     """Statements at the start and at the end of an innermost loop over `{n}` elements. The end statement jumps to
@@ -150,7 +147,6 @@ SCALAR = (
     Instruction("elu", "f", ("f",), "({a} < 0 ? expm1f({a}) : {a})"),
     Instruction("nearest", "s", ("f",), "tmo_nearest({a})"),
 )
-"""Instructions in C, with the arithmetic of tmo/fixed.h."""
 
 
 def _vector(op: str, name: str, *, width: int = 32) -> tuple[Instruction, Instruction]:
@@ -192,7 +188,6 @@ RVV_INSTRUCTIONS = (
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace a copy from 32 to 8 bits by a copy to 16 bits and a copy to 8 bits."""
     (value,) = one.operands
     if not (isinstance(value, Reg) and value.along and value.type is Type.INT32 and one.to.type is Type.INT8):
         return [one]

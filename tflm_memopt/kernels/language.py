@@ -249,14 +249,12 @@ class KernelProgram:
     schedule: tuple[str, ...] = ()
 
 
-def goes_on(one: For) -> For | None:
-    """Return the loop that executes a loop's remaining iterations, or None."""
+def remaining_loop(one: For) -> For | None:
     rest = one.rest[0] if one.rest else None
     return rest if isinstance(rest, For) and rest.var == one.var else None
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield all statements, where a loop or condition comes before its contents."""
     for one in body:
         yield one
         if isinstance(one, (For, When)):

@@ -43,7 +43,6 @@ FAR = 1 << 16
 
 
 def wrap32(x: int) -> int:
-    """Reduce a number modulo 2^32 to int32."""
     return ((x + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
@@ -59,7 +58,6 @@ def away_from_zero(x: int, divisor: int) -> int:
 
 
 def round_shift(x: int, exponent: int) -> int:
-    """Return x / 2^exponent, rounded with halves away from zero."""
     return away_from_zero(x, 1 << exponent)
 
 
@@ -79,7 +77,6 @@ def rescale_wide(x: int, multiplier: int, shift: int) -> int:
 
 
 def clip(x: int, bits: int) -> int:
-    """Saturate to signed integers of `bits` bits."""
     return min(max(x, -(1 << bits - 1)), (1 << bits - 1) - 1)
 
 

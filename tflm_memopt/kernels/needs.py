@@ -119,8 +119,7 @@ class _Place(NamedTuple):
     conditions: tuple[When, ...]
 
     @property
-    def registers(self) -> Iterator[Reg]:
-        """Registers whose values determine whether the statement runs."""
+    def deciding_registers(self) -> Iterator[Reg]:
         return (when.at for when in self.conditions if isinstance(when.at, Reg))
 
 
@@ -199,7 +198,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
             one, loops = place.one, place.loops
             if isinstance(one, Store):
                 continue
-            found = value(place.registers, loops)
+            found = value(place.deciding_registers, loops)
             if isinstance(one, Load):
                 inside = tuple((when.at, when.extent) for when in place.conditions if isinstance(when.at, Index))
                 found |= {_Source(one.tensor, one.at, inside, anywhere=one.by is not None)} | value((one.by,), loops)
@@ -210,7 +209,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
                 found |= others
             held[one.to.name] = held.get(one.to.name, _NONE) | _reversed(found, loops, home[one.to.name])
         if held == before:
-            return value((store.value, *around.registers), around.loops)
+            return value((store.value, *around.deciding_registers), around.loops)
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:

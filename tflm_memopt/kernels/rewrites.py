@@ -210,8 +210,6 @@ def _varies(one: Plain, wide: set[str]) -> bool:
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return a statement for iteration k, with registers of its own in place of those in `own`."""
-
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
 

@@ -27,7 +27,7 @@ from tflm_memopt.kernels.language import (
     Type,
     When,
     changed,
-    goes_on,
+    remaining_loop,
     statements,
     within,
 )
@@ -188,7 +188,6 @@ class Writer:
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
     each: LaneUnit | None = None
-    """Vector type and instructions of the current vectorised loop, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
     """Maps the C expression of an address to the name of the pointer that a loop advances from there."""
     moved_by: str = ""
@@ -377,12 +376,12 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        if self.table.moves and self._may_move(one) and not begun and goes_on(one) is None:
+        if self.table.moves and self._may_move(one) and not begun and remaining_loop(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
             self.moving = {}
             return
-        kept, further = self._kept((*one.body, *one.rest)), goes_on(one)
+        kept, further = self._kept((*one.body, *one.rest)), remaining_loop(one)
         if not begun:
             self.say(f"uint32_t {one.var} = 0;")
         self._block(f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body)

@@ -20,7 +20,7 @@ Regions = list[list[FieldAccess]]
 
 
 def conflicts(function: Function) -> Edges:
-    controls = {access.order: function.controls(access) for access in function.accesses}
+    controls = {access.order: function.reads_deciding(access) for access in function.accesses}
     return {
         (earlier.order, later.order)
         for earlier, later in combinations(function.accesses, 2)
@@ -87,7 +87,7 @@ class Combining:
         return sorted(reads + writes, key=lambda region: region[0].order)
 
     def _fits(self, region: Sequence[FieldAccess], access: FieldAccess) -> bool:
-        if self.function.has_jumps or self.acts(access) or self.acts(region[0]):
+        if self.function.has_goto or self.acts(access) or self.acts(region[0]):
             return False
         if "" in access.chain.variables:
             return False

@@ -18,7 +18,6 @@ class AccessType(Enum):
     WRITE_ONLY = "write_only"
     """Writing ones to the field is a command, and writing zeros has no effect."""
     READ_CLEARS = "read_clears"
-    """A read of the register clears the field."""
     ONE_CLEARS = "one_clears"
     """Writing ones clears bits, and writing zeros keeps bits."""
     ZERO_CLEARS = "zero_clears"
@@ -54,7 +53,6 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the field's place in an outer group, where the inner group is at the place `parent`."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -100,7 +98,6 @@ class Field:
 
     @property
     def is_volatile(self) -> bool:
-        """True if two reads of the field may return different values."""
         return self.key in self.read_invalidates
 
     @property
@@ -124,8 +121,6 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class SubGroup:
-    """A nested group, or an array of `count` nested groups."""
-
     name: str
     group: str
     count: int | None = None

@@ -103,11 +103,9 @@ NOTHING = MadeOf()
 class Function:
     name: str
     is_interrupt: bool = False
-    has_jumps: bool = False
-    """True if the function has a goto, in which case none of its accesses are combined."""
+    has_goto: bool = False
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """Numbers of the loops in a Context."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
     """For each branch or loop, by its number: the accesses and variables that its condition reads."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
@@ -117,8 +115,7 @@ class Function:
     def accesses(self) -> list[FieldAccess]:
         return [event.access for event in self.events if event.access is not None]
 
-    def controls(self, access: FieldAccess) -> frozenset[int]:
-        """Return the numbers of the reads whose values decide whether the access is executed."""
+    def reads_deciding(self, access: FieldAccess) -> frozenset[int]:
         contexts = set(access.context)
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:
@@ -137,5 +134,4 @@ class Driver:
     indexed: frozenset[tuple[str, str]]
     """Arrays that the driver accesses with an unknown index, each as the names of its group and its member."""
     words: tuple[tuple[Span, str], ...]
-    """Words of the language extension in the text, each with its replacement in plain C."""
     used_by_interrupts: frozenset[tuple[str, str]]

@@ -36,7 +36,6 @@ class Generated:
     plain: Version
     combined: Version
     memory_map: int
-    """Size of the memory map in bytes."""
     regions: Mapping[str, Sequence[Sequence[str]]]
     """For each function, the sets of accesses that were combined."""
 

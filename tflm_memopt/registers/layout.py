@@ -48,7 +48,6 @@ class Register:
 
     @property
     def read_acts(self) -> bool:
-        """True if reading the register for any field has an effect."""
         return any(field.read_acts for field in self.fields)
 
     @property

@@ -106,7 +106,6 @@ class ParsedFile:
         return SourceLine(Path(file.name).name if file else self.path.name, cursor.location.line)
 
     def span(self, cursor: Cursor) -> tuple[int, int]:
-        """Return the first byte of a node and the end of its bytes."""
         return cursor.extent.start.offset, cursor.extent.end.offset
 
     def source(self, cursor: Cursor) -> str:
@@ -117,7 +116,6 @@ class ParsedFile:
 
     @cached_property
     def tokens(self) -> list[tuple[int, int, str]]:
-        """First byte, end and spelling of each token of the file."""
         found = self._unit.get_tokens(extent=self._unit.get_extent(str(self.path), (0, len(self.data))))
         return [(t.extent.start.offset, t.extent.end.offset, t.spelling) for t in found]
 

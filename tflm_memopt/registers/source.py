@@ -115,7 +115,7 @@ class _FunctionReader:
                 if child.kind == CursorKind.VAR_DECL:
                     self._declared(child)
         elif kind in JUMPS:
-            self.made.has_jumps = True
+            self.made.has_goto = True
             self._children(cursor)
         elif kind == CursorKind.ASM_STMT:
             self._event(Happening.BARRIER)

@@ -95,7 +95,6 @@ class _Lines:
         return SourceLine(self.file, 1)
 
     def effects(self, peripheral: str) -> list[Any] | None:
-        """Return the side effects of a peripheral, or None if the file has no sideEffects element for it."""
         stated = [node for node in self.tree.iter("sideEffects") if _word(node.get("peripheral", "")) == peripheral]
         return [effect for node in stated for effect in node.iter("rse", "wse")] if stated else None
 

@@ -58,7 +58,6 @@ class Ran:
 class Toolchain:
     command: tuple[str, ...]
     sanitized: bool
-    """Whether AddressSanitizer and UndefinedBehaviorSanitizer check the compiled code."""
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -37,7 +37,6 @@ class Difference:
 
     run: int
     label: str
-    """Name of the run in which the outputs differ, such as "random 3"."""
     output: int
     name: str
     index: tuple[int, ...]
@@ -55,9 +54,7 @@ class Job:
     graph: Graph
     fed: Sequence[Run]
     input: str = ""
-    """Place of the model's input, as in `Changes.input`."""
     cores: int = 1
-    """Number of threads that run a model made for two cores."""
 
     def stacks(self) -> list[Array]:
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]

@@ -59,7 +59,6 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, whole: Array, number: int) -> int:
-    """Push all rows of an input and return the last status. Raises RuntimeError if an earlier status is not ABORT."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(whole).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:

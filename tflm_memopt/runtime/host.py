@@ -320,7 +320,6 @@ def source_shape(program: bytes) -> tuple[int, int, int]:
 
 
 def source_of(program: bytes, values: NDArray[np.uint8]) -> TmoSource:
-    """Return a tmo_source that contains exactly the program's int8 external input."""
     view = _source_view(program)
     return TmoSource(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
 

@@ -30,7 +30,6 @@ class CustomOperator:
     outputs: tuple[TensorId, ...]
     workspace: TensorId | None
     state: TensorId | None = None
-    """Tensor whose content stays from one inference to the next, or None."""
     input: int = InputPlace.ARENA
     """Place of the first input of the program, as a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False

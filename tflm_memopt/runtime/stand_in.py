@@ -83,7 +83,6 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Replace SELECT by SELECT_V2. For int32 values, replace SELECT by arithmetic with a condition of 0 or 1."""
     if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
         return None
     if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):

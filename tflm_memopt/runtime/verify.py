@@ -72,7 +72,7 @@ def verify(
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
-    before, after = read(original), _alone(read(rewritten))
+    before, after = read(original), _of_one_device(read(rewritten))
     seen, changes = interfaces(before, after, steps.cores)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
     execute = under_tflm if how == TFLM_WHEEL else on_host
@@ -138,7 +138,6 @@ class Pair:
     """Two models that should compute the same outputs."""
 
     execute: Callable[..., Iterable[Outcome]]
-    """Function that runs both models."""
     original: bytes
     rewritten: bytes
     before: Graph
@@ -183,8 +182,7 @@ def _programs(model: Model) -> list[Program]:
         return []
 
 
-def _alone(model: Model) -> Model:
-    """Return the model. Raises UsageError for a model that waits for other devices."""
+def _of_one_device(model: Model) -> Model:
     if any(op.message for program in _programs(model) for op in program.ops):
         hint = "verify the folder with the models of all devices"
         raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)

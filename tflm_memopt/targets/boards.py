@@ -41,7 +41,6 @@ class Board:
     chip: str
     core: str
     mhz: float
-    """Clock that the board's definition sets, in MHz."""
     abi: Abi
     target: str
     """Target whose kernels suit the board best."""
@@ -54,7 +53,6 @@ class Board:
     radio_ram: int
     radio_flash: int
     sources: Mapping[str, str]
-    """URLs of the documents from which these figures come."""
     note: str
     platformio: str = ""
     """Name of the board in PlatformIO, as PLATFORM/BOARD."""
@@ -107,7 +105,6 @@ class BoardFit:
     board: str
     name: str
     fits: bool
-    """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
     """Contiguous bytes of RAM beside the core software, the stack and the arena."""
@@ -120,7 +117,6 @@ class BoardFit:
     known: bool = True
     """Whether the arena use of all operators is known. If not, `ram_left` is only an upper bound."""
     runs: bool = True
-    """Whether the board's core can run the packed programs."""
     slow_left: int = 0
     """Bytes of external RAM that the plan's slow memory leaves free."""
 

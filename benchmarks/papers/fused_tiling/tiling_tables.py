@@ -40,7 +40,6 @@ SUBSTITUTES = {"TXT", "CIF", "RAD"}
 
 
 def text_model() -> bytes:
-    """Return a network that classifies a text by the mean of the embeddings of its 256 words."""
     net = Builder()
     words = net.gather(net.input((1, 256), indices=True), rows=1000, width=16)
     return net.model(net.softmax(net.dense(net.dense(net.mean(words), 16), 2)))
@@ -84,7 +83,6 @@ def detector() -> bytes:
 
 
 def cifar() -> bytes:
-    """Return a network of convolutions for images of 32 x 32 pixels."""
     net = Builder()
     x = net.same(net.input((1, 32, 32, 3)), 32, 3)
     x = net.same(net.same(x, 16, 3, 2), 32, 3, 2)
@@ -92,7 +90,6 @@ def cifar() -> bytes:
 
 
 def radar() -> bytes:
-    """Return a small network that recognises gestures in radar data."""
     net = Builder()
     x = net.same(net.same(net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
     return net.model(net.softmax(net.dense(x, 5)))

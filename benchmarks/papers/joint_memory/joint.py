@@ -19,8 +19,7 @@ FLOAT = 4
 class Application(NamedTuple):
     network: str
     partitions: int
-    paper: float
-    """Megabytes in the thesis."""
+    megabytes_in_thesis: float
 
 
 APPLICATIONS: Mapping[int, Application] = {

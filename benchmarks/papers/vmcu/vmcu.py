@@ -79,13 +79,10 @@ class Bottleneck:
     vmcu: int
     """Bytes that vMCU needs by Equation 2, with 11 pixels of workspace (section 5.2)."""
     paper: float | None
-    """Kilobytes that the text of the vMCU paper states."""
     once: int
     """Bytes that tflm-memopt needs if no pixel is computed twice."""
     again: int
-    """Bytes that tflm-memopt needs if pixels may be computed again."""
     overhead: float
-    """Ratio of multiply-accumulates, plan to original, if pixels may be computed again."""
 
 
 def tinyengine(m: Module) -> int:

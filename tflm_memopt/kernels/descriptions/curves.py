@@ -56,9 +56,7 @@ def interpolation_table(
 EXPONENTIAL = interpolation_table(
     float(np.float32(10) / RANGE), 32767, lambda x: np.array([*map(math.exp, x.tolist())])
 )
-"""Table of e^x for x in [-10, 0]."""
 RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x: 1 / (1 + x))
-"""Table of 1 / (1 + x) for x in [0, 1]."""
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:

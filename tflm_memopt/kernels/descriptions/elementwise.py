@@ -12,9 +12,7 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
-"""ADD and SUB shift both int8 operands left by this number of bits."""
 LEFT_SHIFT_S16 = 15
-"""ADD and SUB shift both int16 operands left by this number of bits."""
 
 
 @kernel("y = requantise(requantise(a - zero_a) + requantise(b - zero_b))")
@@ -148,7 +146,6 @@ def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
 
 
 def _signed(b: Builder, value: Reg) -> Reg:
-    """Return the value times the parameter `sign`, 1 or -1, so that two operators share one kernel."""
     return b.compute("mul", INT32, value, *b.parameters("sign"))
 
 

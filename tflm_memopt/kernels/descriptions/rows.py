@@ -10,8 +10,7 @@ from tflm_memopt.kernels.descriptions.floats import number
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
-FRACTION = 10
-"""A position of RESIZE_BILINEAR has this number of fractional bits."""
+FRACTION_BITS = 10
 
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
@@ -99,7 +98,7 @@ def resize_bilinear(b: Builder) -> None:
     down_first, across_first = b.parameters("down_first", "across_first")
     top, bottom = b.ram("top", Type.INT8, width, channels), b.ram("bottom", Type.INT8, width, channels)
     y = b.output("y", Type.INT8, pixels, channels)
-    one = 1 << FRACTION
+    one = 1 << FRACTION_BITS
 
     def part(position: Reg) -> tuple[Reg, Reg]:
         second = b.compute("and", INT32, position, one - 1)
@@ -112,7 +111,7 @@ def resize_bilinear(b: Builder) -> None:
     down = part(b.compute("max", INT32, row * down_step + down_first, 0))
     with b.loop("p", pixels) as p:
         at = b.compute("max", INT32, p * across_step + across_first, 0)
-        across, left = part(at), b.compute("shift_right", INT32, at, FRACTION)
+        across, left = part(at), b.compute("shift_right", INT32, at, FRACTION_BITS)
         right = b.compute("min", INT32, b.compute("add", INT32, left, 1), width - 1)
         places = [b.compute("mul", INT32, x, channels) for x in (left, right)]
         with b.loop("c", channels) as c:
