@@ -13,9 +13,6 @@ from tflm_memopt.plan.plan import Builtin
 def network(seed: int, dtype: str, kind: str) -> bytes:
     rng, net = random.Random(seed), Net(seed, activations=dtype)
     kernel, stride = rng.randint(65, 200), rng.choice((1, 1, 2, 3, 4, 8, 50))
-    if kind.endswith("POOL_2D"):  # A pool's window must consist of whole rows of the new pool.
-        stride = rng.choice((4, 8, 50))
-        kernel = stride * rng.randint(64 // stride + 1, 200 // stride)
     samples, channels = kernel + stride * rng.randint(5, 80) + rng.randint(0, stride), rng.choice((1, 1, 2, 3))
     down = rng.random() < 0.5
     x = net.input((1, samples, 1, channels) if down else (1, 1, samples, channels))
@@ -29,7 +26,8 @@ def network(seed: int, dtype: str, kind: str) -> bytes:
     elif kind == "DEPTHWISE_CONV_2D":
         x = net.depthwise_conv2d(x, multiplier=rng.choice((1, 1, 3)), **options, **weighted)
     else:
-        x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding="VALID", activation=activation)
+        padding = padding if kernel <= 8 * stride else "VALID"
+        x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding=padding, activation=activation)
         other = "SAME"
     return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
 

@@ -7,8 +7,8 @@ from the previous filter. Samples that a filter does not reach have a weight of 
 for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, windows of pools and
-float32 operators consist of whole rows, without zero weights. Such an operator is rewritten only if its window's length
-and stride have a common divisor, which becomes the number of samples per row.
+float32 operators consist of whole rows, without zero weights. If windows cannot consist of whole rows, GATHER copies
+the samples of a few windows to one row, along which the new operator slides.
 """
 
 from collections.abc import Iterator
@@ -49,6 +49,10 @@ class LongWindow:
         """Return the height of a window of the new operator, which covers `outputs` windows of the old operator."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
+    def outputs(self) -> int | None:
+        """Return the smallest number of outputs per row for which windows fit the height limit, or None."""
+        return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
+
 
 def match(graph: Graph, op: Op) -> Ops | None:
     """Match an operator with more than MAX_KERNEL_H samples per window, except a pool over the whole axis."""
@@ -80,31 +84,69 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
-    long = long_window(graph, op)
-    form = None if long is None else form_of(graph, op, long)
-    if long is None or form is None:
+    if (made := _rewritten(graph, op)) is None:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    made = _in_new_rows(graph, op, long, form)
     reasons = (row_op(OperatorContext(made.extended, part)) for part in made.ops if part.type != "RESHAPE")
     reason = next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
     return reason or made.in_place(())
 
 
+def _rewritten(graph: Graph, op: Op) -> NewOps | None:
+    long = long_window(graph, op)
+    if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
+        return None
+    form = form_of(graph, op, long)
+    if form is not None:
+        return _in_new_rows(graph, op, long, form)
+    outputs = long.outputs()
+    return None if outputs is None else _in_one_row(graph, op, long, outputs)
+
+
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
     """Return the new window that has the fewest outputs per row and a height that kernels support, or None."""
-    if (long.along.before or long.along.after) and not _ignores_zeros(graph, op):
-        return None
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
         return None if samples is None else _Form(1, samples, long.kernel // samples, long.stride // samples)
-    outputs = next((n for n in range(1, MOST_OUTPUTS + 1) if long.rows(n) <= MAX_KERNEL_H), None)
+    outputs = long.outputs()
     return None if outputs is None else _Form(outputs, outputs * long.stride, long.rows(outputs), 1)
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
     """Return whether additional samples with the padding's value leave the result unchanged."""
     return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
+
+
+def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
+    made, rows = NewOps(graph, op), -(-long.along.output // outputs)
+    step, window, before, c = outputs * long.stride, long.rows(outputs), long.along.before, long.channels
+    count = max(rows - 1 + window, -(-(before + long.samples) // step))
+    source, target, x = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]], op.inputs[0]
+    x = x if source.shape[1] == long.samples else made.shaped(x, 1, long.samples, 1, c)
+    amounts = made.integers([[0, 0], [before, count * step - long.samples - before], [0, 0], [0, 0]])
+    x = made.shaped(made.add("PAD", [x, amounts], made.put(source, (1, count * step, 1, c))), 1, count, step * c)
+    at = made.integers(np.arange(rows)[:, None] + np.arange(window))
+    x = made.add("GATHER", [x, at], made.put(source, (1, rows, window, step * c)), axis=1, batchDims=0)
+    x = made.shaped(x, 1, rows, window * step, c)
+    x = made.cut(x, [0] * 4, (1, rows, (outputs - 1) * long.stride + long.kernel, c))
+    filters = []
+    for tensor in (graph.tensors[t] for t in op.inputs[1:2]):
+        data = np.asarray(tensor.data).reshape(tensor.shape[0], 1, -1, tensor.shape[3])
+        filters.append(made.put(tensor, data.shape, data=data))
+    options = without_padding(op, strideH=1, strideW=long.stride)
+    if op.type in POOLS:
+        options |= {"filterHeight": 1, "filterWidth": long.kernel}
+    y = made.put(target, (1, rows, outputs, target.shape[3]))
+    made.add(op.type, [x, *filters, *op.inputs[2:]], y, **options)
+    return _ended(made, long, y, rows * outputs)
+
+
+def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
+    depth = made.tensors[made.op.outputs[0]].shape[3]
+    if count != long.along.output:
+        y = made.cut(made.shaped(y, 1, count, 1, depth), [0] * 4, (1, long.along.output, 1, depth))
+    made.add("RESHAPE", [y], made.op.outputs[0])
+    return made
 
 
 def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
@@ -123,10 +165,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
     if outputs > 1 and not summed:
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
-    if count * outputs != long.along.output:
-        y = made.cut(made.shaped(y, 1, count * outputs, 1, depth), [0] * 4, (1, long.along.output, 1, depth))
-    made.add("RESHAPE", [y], op.outputs[0])
-    return made
+    return _ended(made, long, y, count * outputs)
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:

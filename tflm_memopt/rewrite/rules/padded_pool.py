@@ -1,0 +1,69 @@
+"""Splits a pool that has long windows and padding.
+
+A pool along one axis counts only the samples inside its input. Each window that reaches into the padding becomes a
+global pool over fewer samples. All windows without padding become one pool, which long_window.py converts.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.ops.context import POOLS
+from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, without_padding
+
+MOST_CLIPPED = 16
+"""A pool may have at most this many clipped windows, since each has its own operators in the program."""
+
+
+class _Part(NamedTuple):
+    first: int
+    samples: int
+    kernel: int
+    windows: int
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    long = long_window(graph, op) if op.type in POOLS else None
+    padded = long is not None and (long.along.before > 0 or long.along.after > 0)
+    return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    (op,) = ops
+    long = long_window(graph, op)
+    parts = [] if long is None else list(_parts(long))
+    clipped = [part for part in parts if part.windows == 1]
+    if len(clipped) > MOST_CLIPPED:
+        return f"{len(clipped)} of its windows are clipped, at most {MOST_CLIPPED}"
+    if long is None or (len(parts) > len(clipped) and long.outputs() is None):
+        return f"its window has no form of at most {MAX_KERNEL_H} rows"
+    new, target = NewOps(graph, op), graph.tensors[op.outputs[0]]
+    x = new.shaped(op.inputs[0], 1, long.samples, 1, long.channels)
+    pooled = [_pool(new, x, part, long) for part in parts]
+    if len(pooled) > 1:
+        y = new.put(target, (1, long.along.output, 1, long.channels))
+        new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
+        pooled = [y]
+    new.add("RESHAPE", pooled, op.outputs[0])
+    return new.in_place(())
+
+
+def _parts(long: LongWindow) -> Iterator[_Part]:
+    starts = [i * long.stride - long.along.before for i in range(long.along.output)]
+    whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
+    for start in starts:
+        end = min(start + long.kernel, long.samples)
+        if start not in whole:
+            yield _Part(max(0, start), end - max(0, start), end - max(0, start), 1)
+        elif start == whole[0]:
+            yield _Part(start, whole[-1] + long.kernel - start, long.kernel, len(whole))
+
+
+def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
+    piece = new.cut(x, [0, part.first, 0, 0], (1, part.samples, 1, long.channels))
+    sizes = {"filterHeight": part.kernel, "filterWidth": 1, "strideH": long.stride, "strideW": 1}
+    options = without_padding(new.op, **sizes)
+    made = new.put(new.tensors[new.op.outputs[0]], (1, part.windows, 1, long.channels))
+    return new.add(new.op.type, [piece], made, **options)
