@@ -10,6 +10,7 @@ tensor has no counterpart in the model and is not checked.
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 JOINS = ("CONCATENATION", "PACK")
 """Operators that copy all their operands, and whose constant operands are joined into one operand of a RowOp."""
 CHUNK = 1 << 18
-"""Number of output bytes of a data movement that are compared at once."""
+"""Output bytes of a data movement are compared in blocks of rows with up to this many bytes together."""
 
 
 def check_reads(graph: RowGraph) -> None:
@@ -67,7 +68,6 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether an operator has the operands of the model's operator, apart from removed channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -113,16 +113,13 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     # Two inputs that are the same tensor count as one.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
-        for i in range(0, len(source), CHUNK):
-            byte = np.arange(first + i, first + min(i + CHUNK, len(source)))
-            found = operand[i : i + CHUNK], source[i : i + CHUNK]
-            wanted = _origins(model, of, byte)
-            same = (alike[found[0]] == alike[wanted[0]]) & ((found[0] == PADDING) | (found[1] == wanted[1]))
-            if not same.all():
-                n = int(same.argmin())
-                y, x = divmod(int(byte[n]), op.writes.row_bytes)
-                ours, theirs = (_name(int(operands[n]), int(bytes_[n])) for operands, bytes_ in (found, wanted))
-                raise PlanError(f"{who}: byte {x} of output row {y} is {ours}, but TFLM's is {theirs}")
+        wanted, wanted_source = _origins(model, of, np.arange(first, first + len(source)))
+        same = (alike[operand] == alike[wanted]) & ((operand == PADDING) | (source == wanted_source))
+        if not same.all():
+            n = int(same.argmin())
+            y, x = divmod(first + n, op.writes.row_bytes)
+            ours, theirs = _name(operand[n], source[n]), _name(wanted[n], wanted_source[n])
+            raise PlanError(f"{who}: byte {x} of output row {y} is {ours}, but TFLM's is {theirs}")
 
 
 def _check_bounds(op: RowOp, who: str) -> None:
@@ -145,7 +142,7 @@ def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
         raise PlanError(f"{who}: its constant operand differs from the model's")
 
 
-def _name(operand: int, byte: int) -> str:
+def _name(operand: np.integer[Any], byte: np.integer[Any]) -> str:
     return "padding" if operand == PADDING else f"byte {byte} of input {operand}"
 
 

@@ -5,6 +5,7 @@ its messages, so both ends must name the same rows in the same order. The checke
 links of limited capacity. A sender waits until the link has space, and a receiver waits for its row.
 """
 
+from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,6 @@ UNLIMITED = 1 << 62
 
 
 class MessageRow(NamedTuple):
-    """A row that a device sends or receives."""
-
     message: Message
     sends: bool
     row: int
@@ -60,7 +59,9 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
         tuple(sum(HEAD_BYTES + row.nbytes for row in rows if row.sends is sends) for rows in devices)
         for sends in (True, False)
     )
-    return Traffic(sent, received, _least_room(devices, most, total), _most_on_a_link(devices))
+    # More capacity never causes a deadlock, so bisection finds the smallest capacity without one.
+    room = bisect_left(range(total), True, lo=most, key=lambda room: _stuck(devices, room) is None)
+    return Traffic(sent, received, room, _most_on_a_link(devices))
 
 
 def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
@@ -91,17 +92,6 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
         return "nothing"
     _, step, row, nbytes = messages[at]
     return f"row {row} of tensor {step} with {nbytes} bytes"
-
-
-def _least_room(devices: Sequence[Sequence[MessageRow]], least: int, most: int) -> int:
-    """Return the smallest link capacity without deadlock by bisection, since more capacity never causes a deadlock."""
-    while least < most:
-        middle = (least + most) // 2
-        if _stuck(devices, middle) is None:
-            most = middle
-        else:
-            least = middle + 1
-    return least
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
