@@ -83,7 +83,6 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
-        """Raise PlanError if an address does not hold bytes [first, first + nbytes) of a tensor or private buffer."""
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, first, who)
 
     def _run(self, at: int, nbytes: int) -> Ints:

@@ -40,7 +40,6 @@ def ends_last(op: RowOp) -> bool:
 
 
 def needs_order(op: RowOp) -> bool:
-    """Return whether the operator must add up its pixels row by row to give TFLM's result."""
     return op.kind.name in IN_ORDER
 
 

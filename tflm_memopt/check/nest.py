@@ -108,7 +108,6 @@ class StageNest:
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
-        """Return the first channel of a channel group, and the number of its channels."""
         first = channel_group * self.pixel_bytes
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 

@@ -43,7 +43,6 @@ class Place:
 
     @cached_property
     def in_stripes(self) -> bool:
-        """Whether each stripe computes rows of the tensor again."""
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:

@@ -130,7 +130,6 @@ class GroupReplay:
                 self.arena.read_pixels(inputs[k].tensor, at + part.start, marks, len(part), step)
 
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless an operator that works in place reads each byte before it is overwritten."""
         current, (*inputs, output) = step.current, self.places[step.stage.op]
         columns, nbytes = range(current.x0, current.x1), output.seen.c
         to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel().tolist()

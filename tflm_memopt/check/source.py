@@ -35,7 +35,6 @@ class SourceReplay:
         return self.source is not None and tensor == self.source.tensor
 
     def wait_for(self, end: int, who: object) -> None:
-        """Replay the caller's writes until all rows before `end` have arrived."""
         if self.streamed and self.passed:
             raise PlanError(f"{who} reads the streamed input, which is only available in the first group")
         while self.streamed and self.pushed < end:

@@ -32,8 +32,6 @@ class _Event(NamedTuple):
 
 
 class StateReplay:
-    """Records the accesses of one inference to each rolling buffer, and replays them."""
-
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
         written = [(op, state) for op in self._ops for state in op.rolling_buffers]

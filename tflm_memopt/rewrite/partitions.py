@@ -41,7 +41,6 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
 
 
 def message(graph: Graph, start: int) -> list[TensorId]:
-    """Return the tensors that exist before operator `start`, and that are read later or are outputs of the graph."""
     made = {*graph.inputs, *(t for op in graph.ops[:start] for t in op.outputs)}
     read = {*graph.outputs, *(t for op in graph.ops[start:] for t in op.inputs)}
     return sorted(made & read)

@@ -24,8 +24,6 @@ def data_of(graph: Graph, tensor: TensorId) -> Any:
 
 @dataclass
 class Parts:
-    """A graph, with the operators and tensors that were created for it so far."""
-
     graph: Graph
     tensors: dict[TensorId, Tensor] = field(init=False)
     new: list[Op] = field(default_factory=list, init=False)
@@ -48,7 +46,6 @@ class Parts:
         return self.add("SLICE", [x, *operands], self.like(whole, shape), {})
 
     def padded(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
-        """Return a feature map surrounded by margins of its zero point."""
         _, h, w, c = (whole := self.tensors[x]).shape
         margins = self.constant([[0, 0], list(down), list(across), [0, 0]])
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
@@ -101,7 +98,6 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator that computes a part of the original operator `of`."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

@@ -63,7 +63,6 @@ def reads_unassigned(graph: Graph) -> bool:
 
 
 def is_setup(graph: Graph) -> bool:
-    """Return whether all other subgraphs only fill states once with their initial values."""
     left = with_states(graph).ops
     run = {number for op in graph.ops for number in called(op)}
     return run == set(range(1, len(graph.subgraphs))) and not any(called(op) for op in left)

@@ -68,13 +68,10 @@ class Along:
 
 
 def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
-    """Return the longest chain of operators that can be tiled by rows, starting at `first`."""
     return _chain(graph, first, TILEABLE, can_tile) if can_tile(graph, first) else ()
 
 
 def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
-    """Return the longest chain of operators that can be tiled by channel groups, starting at `first`."""
-
     def continues(graph: Graph, op: Op) -> bool:
         return _can_group(graph, op) and (op.type != "CONV_2D" or groups_of(graph, op) > 1)
 
@@ -187,7 +184,6 @@ def _ranges(size: int, parts: int) -> Iterator[Range]:
 
 
 def filter_axis(tensor: Tensor, op: Op) -> int:
-    """Return the axis along which a filter or a bias has its output channels."""
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 

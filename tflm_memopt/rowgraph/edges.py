@@ -52,8 +52,6 @@ class Slid(NamedTuple):
 
 
 class Edges(GraphWork):
-    """A graph for a sliding input, with operators that compute the first and last rows of tensors."""
-
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         super().__init__(annotated)
         self.input = tensor

@@ -45,7 +45,6 @@ class _Link:
     seen: tuple[Range, ...]
 
     def needs(self, written: Bools) -> Bools:
-        """Return the channels of each input on which the output channels in `written` depend."""
         if self.op.is_convolution:
             (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
@@ -68,7 +67,6 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """For each tensor that may lose channels, return its number of channels, which is equal for all readers."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
@@ -81,7 +79,6 @@ def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
 
 
 def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMasks:
-    """Return the smallest channel masks that fulfil all relations, with at least one channel per tensor."""
     masks = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
     _spread(links, masks)
     for mask in masks.values():
@@ -110,7 +107,6 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator without dead channels. A convolution's bias includes the effect of dead constant channels."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)
@@ -140,7 +136,6 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand with its remaining channels, or unchanged if it is broadcast."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])

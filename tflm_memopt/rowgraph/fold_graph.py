@@ -33,7 +33,6 @@ def without_dead_channels(graph: Graph) -> Graph:
 
 
 def _folds(graph: Graph, op: Op) -> bool:
-    """Return whether an operator can lose channels and keep its options."""
     # A depthwise convolution of one channel has its output channels as depth multiplier.
     return op.type in FOLDED and (op.type != "DEPTHWISE_CONV_2D" or graph.tensors[op.inputs[0]].shape[-1] > 1)
 

@@ -146,7 +146,6 @@ class RowGraph:
 
     @cached_property
     def macs(self) -> int:
-        """Number of multiply-accumulates if each output is computed once."""
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.builtins)
 
     @cached_property

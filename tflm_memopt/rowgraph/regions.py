@@ -85,7 +85,6 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
 
 def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
-    """Return the sets of operators that links connect, directly or through other operators, in the order of `links`."""
     parent: dict[Hashable, Hashable] = {}
 
     def root(link: Hashable) -> Hashable:

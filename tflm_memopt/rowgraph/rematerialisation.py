@@ -57,7 +57,6 @@ def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisati
 
 
 def _cheapest(some: Collection[Choice], limit: int) -> Choice:
-    """Return the choice of least compute within the limit or, if no choice fits, the choice of lowest bound."""
     return min((w for w in some if w.bound <= limit), key=lambda w: w.macs, default=min(some, key=lambda w: w.bound))
 
 

@@ -44,7 +44,6 @@ def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
 
 
 def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
-    """Return the tensors that are model outputs or that TFLM's own kernels read."""
     graph, aliases = annotated.graph, views(annotated.graph)
     builtin = (op.inputs for op in graph.ops if isinstance(annotated.support[op.index], Unsupported))
     return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
@@ -62,8 +61,6 @@ def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
 
 
 class _Joined(NamedTuple):
-    """A tensor that has the rows of a state, followed by new rows."""
-
     key: int
     tensor: TensorId
     state: TensorId
@@ -103,7 +100,6 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """`kind` is the operator type in the model, by default the name of `op`."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -185,7 +181,6 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer, and let operators read new rows and the buffer instead of joined rows."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
@@ -276,7 +271,6 @@ class GraphWork:
 
 
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
-    """Return whether an operator reads joined rows through a window that never meets padding."""
     w, rows = op.window, op.reads[0]
     inside = w.pad_top == 0 and w.rows.reach(op.writes.h) <= rows.h and rows.h > joined.rows.h
     alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)

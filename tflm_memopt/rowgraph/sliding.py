@@ -81,8 +81,6 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
 
 
 class _Sliding(Edges):
-    """A graph whose operators are changed one by one, so that they compute only new rows."""
-
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
@@ -108,7 +106,6 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators to compute only new rows if possible. Raises _Strides or, for edge rows, Impossible."""
         for key in list(self.order):
             self.slide(key)
         self.add_rolling_buffers()
@@ -152,7 +149,6 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Return an element-wise operator that computes only those new rows that do not depend on padding."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
@@ -162,7 +158,6 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """Return a running sum that replaces the operator, or None if it would save no additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None

@@ -34,7 +34,6 @@ class AnnotatedGraph:
 
     @property
     def macs(self) -> int:
-        """Number of multiply-accumulates of the operators that run row by row."""
         return sum(s.macs for s in self.support.values() if isinstance(s, RowOp))
 
 

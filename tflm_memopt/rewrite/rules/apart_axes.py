@@ -8,7 +8,6 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction over constant axes that are not adjacent."""
     if op.type not in REDUCTIONS or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     context = OperatorContext(graph, op)

@@ -71,7 +71,6 @@ def _is_too_tall(graph: Graph, op: Op) -> bool:
 
 
 def _is_long(graph: Graph, op: Op, axis: int) -> bool:
-    """Return whether the operator has a window of more than MAX_KERNEL_H elements along an axis."""
     if op.type not in WINDOWS or not op.options or ("CONV" in op.type and not has(op, 1)):
         return False
     return OperatorContext(graph, op).kernel()[axis - 1] > MAX_KERNEL_H

@@ -14,7 +14,6 @@ EPSILON = 1e-6
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a float32 L2_NORMALIZATION or ADD_N, an int16 MAXIMUM or MINIMUM, and a SELECT of tensors of one shape."""
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
     types = {None if t is None else t.dtype for t in tensors}
     is_composed = (op.type in FLOATS and types == {"FLOAT32"}) or (op.type in WIDE and types == {"INT16"})

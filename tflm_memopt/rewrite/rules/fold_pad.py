@@ -9,7 +9,6 @@ from tflm_memopt.rewrite.rules.rule import Ops, has, integers_of, replace_ops, s
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a PAD and all its readers, if one of them is a convolution."""
     if op.type not in ("PAD", "PADV2"):
         return None
     readers = graph.consumers(op.outputs[0])

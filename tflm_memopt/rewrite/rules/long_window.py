@@ -113,7 +113,6 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
-    """Return whether additional samples with the padding's value leave the result unchanged."""
     return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 

@@ -29,7 +29,6 @@ Whole = tuple[bool, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator with more than four dimensions and no missing operand."""
     if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
         return None
     return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None

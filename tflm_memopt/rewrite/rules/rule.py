@@ -31,8 +31,6 @@ def name_of(rule: Rule) -> str:
 
 @dataclass
 class NewOps:
-    """The tensors and operators that replace an operator of a graph."""
-
     graph: Graph
     op: Op
     ops: list[Op] = field(default_factory=list)
