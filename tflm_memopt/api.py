@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-# Both modules register with generic.py.
+# Importing the next two modules registers their functions files() with generic.py.
 import tflm_memopt.apps.saved
 import tflm_memopt.convert.saved  # noqa: F401
 from tflm_memopt import units

@@ -28,7 +28,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` of a tensor's `rows` rows or, if `depth` is 0, for pixels of a tiled group."""
+    """Buffer for the last `depth` rows of a tensor with `rows` rows, or for pixels of a tiled group if `depth` is 0."""
 
     tensor: str
     rows: int
@@ -121,7 +121,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class PackedEstimate:
-    """Estimated instructions of a generic program, and what packed kernels of the core would save."""
+    """Estimated instructions of a generic program, and of the same program with packed kernels of the core."""
 
     core: str
     original: int | None

@@ -31,7 +31,7 @@ class AppModel:
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recomputed rows, to which estimates for other plans are scaled."""
+    """Measured milliseconds of an inference that computes no row twice. The times of other plans are scaled to it."""
     pipeline: Sequence[int | str] = ()
     """Operators, by number or name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 

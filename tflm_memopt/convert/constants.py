@@ -264,7 +264,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
             if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
         ]
         if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # the operator is a part of an original operator
+            continue  # The operator is a part of an original operator.
         wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
         different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
         equal += bool(pairs) and not wrong

@@ -157,7 +157,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the flags for other boards on which the first possible plan fits. `plans` has plans by their flags."""
+    """Yield flags that name other boards on which one of the plans fits. `plans` has plans by their flags."""
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*_boards(there.arena, there.firmware)]

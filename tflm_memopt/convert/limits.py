@@ -50,7 +50,7 @@ class Limits:
 
     @property
     def spills(self) -> bool:
-        """Whether plans use slow memory instead of recompute."""
+        """Whether plans use slow memory instead of computing rows twice."""
         return self.slow is not None and self.slow.asked and self.overhead is None
 
     @property

@@ -145,7 +145,7 @@ def checked(graph: RowGraph, found: Plan) -> Planned:
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: ConversionOptions) -> bytes:
     tree = writer.edit(model)
-    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # a tensor without a name is known by its old number
+    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # Users know a tensor without a name by its old number.
         writer.rename_tensor(tree, tensor, model.graph.tensors[tensor].name)
     for outer, inner in border.replaced.items():
         for tensor in (outer, inner):

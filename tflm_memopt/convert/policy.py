@@ -99,7 +99,7 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
         parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
         wanted = wanted or slow or asked.weights == "ram" or asked.saved is not None
-        wanted = wanted or any(op.message for op in parts.ops.values())  # TFLM has no operators for messages
+        wanted = wanted or any(op.message for op in parts.ops.values())  # TFLM has no operators for messages.
         weighed = balance((original.arena.total, plan.arena.total), original.firmware, plan.firmware, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):

@@ -38,7 +38,7 @@ from tflm_memopt.tflm.structs import Abi
 TFLM_CORE = "cortex-m4"
 """Estimates with `--ops builtin` are for this core if the user names neither a board nor a core."""
 EXPLORING = 10
-"""Factor by which explore() multiplies the effort for finding groups and for planning each point."""
+"""Factor by which explore() multiplies the effort of the search for groups and of the planning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        By Op.index, `shardings` has each operator's split, and `at` an unsplit operator's device. `portions` has the
-        channels of each device, divided by their mean. Raises UsageError for bad splits, and errors of optimize().
+        `shardings` has the split of each operator by Op.index. `at` has the device of each unsplit operator. `portions`
+        has the channels of each device, divided by their mean. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -207,7 +207,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return the sequences of unsplit operators that run on one device each, or () if one device runs all of them."""
+    """Return the sequences of unsplit operators with the device of each, or () if one device runs all of them."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -229,7 +229,7 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest computing milliseconds between exchanged rows. Raises UsageError if times are unknown."""
+    """Return the longest milliseconds of computing between two exchanged rows. Raises UsageError for unknown times."""
     clock = asked.clock
     if clock is None:
         raise UsageError(

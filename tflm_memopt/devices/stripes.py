@@ -55,8 +55,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
 
-    Each device computes an equal part of the last outputs, and all earlier rows on which this part depends. stack:
-    Op.index of the operators.
+    Each device computes an equal part of the last outputs, and all earlier rows on which this part depends. `stack` has
+    the Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}

@@ -1,7 +1,7 @@
 """Draws the figures of a report: memory over time, and the frontier.
 
-In a memory map, addresses grow upwards, and time grows to the right. A schedule step
-is as wide as its number of operators.
+In a memory map, addresses grow upwards, and time grows to the right. The width of a step of the schedule is
+proportional to the number of operators that run in the step.
 """
 
 from __future__ import annotations
