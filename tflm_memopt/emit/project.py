@@ -348,7 +348,7 @@ def _environments(project: Project) -> str:
         raise UsageError(
             f"PlatformIO has no Arduino core for {project.board}",
             code="cannot_emit",
-            hint="use --emit cpp or c, or another board; `fit MODEL` lists all boards",
+            hint="use --emit cpp or c, or another board; `fit MODEL --all` lists all boards",
         )
     default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
     seen = f"; an OV7675 needs one more library: {OV767X}\n" if project.camera else ""

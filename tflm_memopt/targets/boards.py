@@ -158,7 +158,7 @@ def board(name: str) -> Board:
     """Return the board with this id. Raises UsageError for an unknown board."""
     if name not in boards():
         words = {f"{b.name} {b.chip}": key for key, b in boards().items()}
-        hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL` lists all boards"])
+        hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL --all` lists all boards"])
         raise UsageError(f"unknown board '{name}'", hint=hint)
     return boards()[name]
 
