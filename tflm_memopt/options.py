@@ -26,7 +26,6 @@ Weights = Literal["auto", "flash", "ram"]
 class Option:
     default: Any
     about: str
-    """Text about the option for `--help`."""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
     """Function that converts a text or a value, and raises UsageError for an invalid one."""

@@ -163,26 +163,24 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network. No other split needs both less memory on the largest device and less time."""
+    """A split of a network. No other split needs both less memory on the largest device and less time.
+
+    DevicesReport describes the fields that both classes have.
+    """
 
     devices: int
     """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators that are split by rows. DevicesReport describes the fields from `rows` to `whole`."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
     whole: tuple[int, ...]
     ram: int
-    """Bytes of the largest arena."""
     flash: int
-    """Bytes of the largest model."""
     sent: int
-    """Bytes of all messages in one inference."""
     milliseconds: float
     """Estimated upper bound on the time of one inference."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Sequences of unsplit operators, each on one device, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
     """Whether each device's model fits on the user's board, with the bytes that are left."""
 

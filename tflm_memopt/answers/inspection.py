@@ -33,7 +33,6 @@ class OperatorReport:
     dead_channels: int
     """Number of output channels that are removed because they cannot influence any output of the model."""
     live_bytes: int
-    """Bytes of activations that are live while the operator runs."""
     supported: bool
     code: str
     reason: str

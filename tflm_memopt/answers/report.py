@@ -77,7 +77,6 @@ class GroupReport:
     accumulators: int
     """Bytes of the group's int32 sums."""
     scratch: int
-    """Bytes of scratch memory that kernels of the group need."""
     bytes: int
     """Bytes from the lowest to the highest arena address that is in use during the group."""
     stages: tuple[StageReport, ...] = ()
@@ -158,9 +157,7 @@ class Accuracy:
     examples: int
     keras: float
     int8: float
-    """Fraction that the int8 model under TFLM classifies correctly."""
     rewritten: float
-    """Fraction that the rewritten model under TFLM classifies correctly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +182,9 @@ class BarriersReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Sizes of the fast and the slow memory, and the bytes that our operators move in one inference."""
+    """Bytes of fast and of slow memory that the plan uses, and bytes that our operators move in one inference."""
 
     fast: int
-    """Bytes of the whole arena."""
     slow: int
     """Bytes of slow memory outside the arena."""
     slow_read: int
@@ -206,7 +202,6 @@ class FasterPlan:
     flag: str
     """With this flag, `optimize` finds a plan that is at least as fast."""
     arena: int
-    """Bytes of the whole arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +257,6 @@ class Report:
     """Bytes of the arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
     accuracy: Accuracy | None = None
     time: Time | None = None
-    """Estimated time of an inference of the original and of the rewritten model."""
     faster: FasterPlan | None = None
     """A faster plan for the user's board, if the rewritten model is slower there than the original model."""
     flash_limit: int | None = None
