@@ -57,7 +57,7 @@ class Image:
     white: float
     """Real input values for a black pixel (brightness 0) and for a white pixel (brightness 255)."""
     why: str
-    """Where the values of `black` and `white` come from, as text for a comment ("from the model's metadata")."""
+    """Origin of the values `black` and `white`, as text for a comment ("from the model's metadata")."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

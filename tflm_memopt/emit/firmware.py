@@ -20,7 +20,9 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return what a .tflite file needs in flash under TFLM or, without an interpreter, what its C module needs."""
+    """Return what a .tflite file needs in flash under TFLM. Without an interpreter, return what the C module of the
+    model needs.
+    """
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 

@@ -65,7 +65,7 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """If the core has no vector instruction for an operation, this function expands the operation."""
+    """For each operation without a vector instruction on the core: a function that replaces the operation by others."""
     vectors: VectorUnit | None = None
     begins: str = ""
     lanes: LaneUnit | None = None

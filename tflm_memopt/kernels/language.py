@@ -243,7 +243,7 @@ class KernelProgram:
     about: str
     extents: tuple[str, ...]
     parameters: tuple[str, ...]
-    """Names of numbers, such as zero points and limits, that are known only when the kernel runs, but are no sizes."""
+    """Names of numbers that are known only when the kernel runs, such as zero points and limits."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Allocates the registers of a vector unit. A vector occupies its registers only while the vector is live."""
+"""Allocates the registers of a vector unit. A vector occupies registers from its first value to its last use."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,33 +15,23 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)
-    taken: dict[int, str] = {}
     placed: dict[str, int] = {}
-    alive: dict[str, Reg] = {}
-
-    def release(at: int, size: int = 0) -> None:
-        for reg in [r for r in alive.values() if last[r.name] <= at and size in (0, unit.size(r.type))]:
-            del alive[reg.name]
-            for number in [n for n, owner in taken.items() if owner == reg.name]:
-                del taken[number]
-
+    alive: list[Reg] = []
     for at, one in enumerate(order):
-        if isinstance(one, (Load, Compute)) and one.to.along:
+        if isinstance(one, (Load, Compute)) and one.to.along and one.to not in alive:
             size = unit.size(one.to.type)
-            if one.to.name not in alive:
-                release(at, size)
-                free = (n for n in range(0, unit.registers, size) if not any(n + i in taken for i in range(size)))
-                first = next(free, None)
-                if first is None:
-                    held = ", ".join(f"{r.name} ({r.type.c})" for r in alive.values())
-                    raise KernelError(
-                        f"{name}: no room for {one.to.name} in {unit.registers} registers beside {held}",
-                        hint="use fewer values at a time, or smaller groups",
-                    )
-                placed[one.to.name] = first
-                alive[one.to.name] = one.to
-                taken.update({first + i: one.to.name for i in range(size)})
-        release(at)
+            alive = [reg for reg in alive if last[reg.name] > at or unit.size(reg.type) != size]
+            taken = {placed[reg.name] + i for reg in alive for i in range(unit.size(reg.type))}
+            first = next((n for n in range(0, unit.registers, size) if taken.isdisjoint(range(n, n + size))), None)
+            if first is None:
+                held = ", ".join(f"{reg.name} ({reg.type.c})" for reg in alive)
+                raise KernelError(
+                    f"{name}: no room for {one.to.name} in {unit.registers} registers beside {held}",
+                    hint="use fewer values at a time, or smaller groups",
+                )
+            placed[one.to.name] = first
+            alive.append(one.to)
+        alive = [reg for reg in alive if last[reg.name] > at]
     return placed
 
 

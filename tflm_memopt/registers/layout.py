@@ -52,7 +52,9 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: bits for which writing 0 has no effect, and bits for which writing 1 has no effect."""
+        """Return two masks: bits to which a driver may write 0 without effect, and bits to which it may write 1 without
+        effect.
+        """
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones

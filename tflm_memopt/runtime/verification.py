@@ -74,7 +74,7 @@ class Verification:
     guarded: int
     """Number of runs in the host executor that checks all writes."""
     how: How
-    """What ran the original model: "tflm-wheel", or "host-reference" for this package's kernels without TFLM."""
+    """Program that ran the original model: "tflm-wheel", or "host-reference" for the kernels of this package."""
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
