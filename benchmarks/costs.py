@@ -76,7 +76,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """For each operator, `steps` is the number of clock readings."""
+    """Instructions of a plan and of each operator. `steps` has the number of clock readings during each operator."""
 
     sample: Sample
     total: int
@@ -85,7 +85,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """The plans of random networks are kept in a file for later fits."""
+    """Return plans of random networks, which a file keeps for later fits."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -96,7 +96,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Plans that the checker refuses are omitted."""
+    """Return plans of random networks, without those that the checker refuses."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -304,7 +304,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Only plans with a kernel that is not in `known` are counted."""
+    """Count the instructions of plans with a kernel that is not in `known`."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():

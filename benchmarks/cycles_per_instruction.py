@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""For each core, the pipelines with the fewest and with the most cycles."""
+"""For each core: the pipeline with the fewest cycles, and the pipeline with the most."""
 AT_ONCE = 12
 """Maximum number of programs in one run, because the plugin records at most 63 inferences."""
 Rates = list[float]

@@ -130,7 +130,9 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of the instruction `one` after the instruction `before`, as if no branch were taken."""
+        """Return the cycles that an instruction takes after a given earlier instruction, without the cycles of a taken
+        branch.
+        """
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0

@@ -42,7 +42,7 @@ class Cycles:
     """Number of cycles without waits for memory."""
     stalls: tuple[Stalls, ...] = ()
     constants: int = 0
-    """Number of bytes of constants that the program loads, where a byte that is loaded twice counts twice."""
+    """Bytes of constants that the program loads. A byte that is loaded twice counts twice."""
 
     def total(self, flash: int = 0) -> int:
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data

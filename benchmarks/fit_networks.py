@@ -34,7 +34,7 @@ MOST_MACS, MOST_BYTES = 3_000_000, 60_000
 
 
 class Drawn:
-    """Each added layer reads the output of the previous layer."""
+    """A network to which each method adds a layer that reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -426,9 +426,9 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""From this seed on, networks have rare operators."""
+"""First seed of networks with rare operators."""
 KNOWN_FROM = 20_000
-"""From this seed on, a seed selects a network of tests/known.py."""
+"""First seed of the networks of tests/known.py."""
 
 
 def network(seed: int) -> bytes:

@@ -34,14 +34,14 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""This test would fail for every planted fault, because it looks for the original text."""
+"""Test that looks for the original text, and so would fail for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """After this many seconds, a test run is ended and counts as failed."""
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )
-"""Python runs this code at its start, and then imports the copied package instead of the installed package."""
+"""Code that Python runs at its start, so that it imports the copied package instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)

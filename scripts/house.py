@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""In these folders, code may compare the kind of an operator. Code in other folders must call traits() instead."""
+"""Folders in which code may compare the kind of an operator. Code in other folders must call traits() instead."""
 
 Source = Mapping[Path, ast.Module]
 """Syntax tree of each module of the package, by its path from the repository's root."""

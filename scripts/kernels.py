@@ -92,7 +92,9 @@ def _one_line(head: str, statement: str) -> str:
 
 
 def _arm() -> str:
-    """A host also runs programs for the DSP extension, so it has these kernels in C."""
+    """Return the file with kernels for the DSP extension and Helium. A PC also runs programs for these cores, with the
+    same kernels in C.
+    """
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

@@ -61,7 +61,7 @@ class LibraryKernel(NamedTuple):
     """The same kernel, scheduled for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """C functions that call the generated function: their first lines, and the arguments of the calls."""
+    """For each C function that calls the generated function: its first line, and the arguments of the call."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -521,4 +521,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Hosts run these kernels as C, and cores run them as assembly."""
+"""Kernels that a PC runs as C, and a microcontroller as hand-written assembly."""

@@ -30,7 +30,7 @@ class Instruction:
 class VectorUnit:
     registers: int
     group: int
-    """Registers that hold a vector of the loop's widest elements. Vectors of narrower elements need fewer registers."""
+    """Number of registers that a vector of the widest elements of a loop takes."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:

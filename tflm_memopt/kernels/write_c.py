@@ -189,13 +189,13 @@ class Writer:
     last: bool = False
     each: LaneUnit | None = None
     moving: dict[str, str] = field(default_factory=dict)
-    """Maps the C expression of an address to the name of the pointer that a loop advances from there."""
+    """For the C expression of an address: the name of a pointer that starts there and that a loop advances."""
     moved_by: str = ""
     inner: frozenset[str] = frozenset()
     parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Maps the C expression of an array's start to the name of a shared pointer and the index to which it points."""
+    """For the C expression of an array's start: the name of a shared pointer, and the index to which it points."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)

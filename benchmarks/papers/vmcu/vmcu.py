@@ -16,8 +16,6 @@ ANY = 4.0
 """If pixels may be recomputed, limit of the ratio of multiply-accumulates, plan to original."""
 ALIGNMENT = 16
 """Tensors in TFLM start at multiples of this number of bytes, unlike in the paper's formulas."""
-PUBLISHED_KB = {"B1": 102.7}
-"""Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,6 @@ class Bottleneck:
     """Bytes that TinyEngine needs. It keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
     """Bytes that vMCU needs by Equation 2, with 11 pixels of workspace (section 5.2)."""
-    paper: float | None
     once: int
     """Bytes that tflm-memopt needs if no pixel is computed twice."""
     again: int
@@ -120,24 +117,15 @@ def bottlenecks() -> list[Bottleneck]:
     found = []
     for m in TABLE_2:
         once, again = (proved(model(m), max_macs=most, runs=2).report for most in (1.0, ANY))
-        found.append(
-            Bottleneck(
-                m.name, tinyengine(m), vmcu(m), PUBLISHED_KB.get(m.name), once.arena.head, again.arena.head,
-                again.overhead,
-            )
-        )  # fmt: skip
+        heads = once.arena.head, again.arena.head
+        found.append(Bottleneck(m.name, tinyengine(m), vmcu(m), *heads, again.overhead))
     return found
 
 
 def bottleneck_table() -> str:
-    titles = ["module", "TinyEngine", "vMCU by formula", "vMCU, published", "ours, F = 1", "ours", "at F"]
-    return markdown(
-        titles,
-        (
-            [
-                x.name, f"{x.tinyengine:,}", f"{x.vmcu:,}", f"{x.paper} kB" if x.paper else "", f"{x.once:,}",
-                f"{x.again:,}", f"{x.overhead:.2f}",
-            ]
-            for x in bottlenecks()
-        ),
-    )  # fmt: skip
+    titles = ["module", "TinyEngine", "vMCU by formula", "ours, F = 1", "ours", "at F"]
+    rows = (
+        [x.name, f"{x.tinyengine:,}", f"{x.vmcu:,}", f"{x.once:,}", f"{x.again:,}", f"{x.overhead:.2f}"]
+        for x in bottlenecks()
+    )
+    return markdown(titles, rows)

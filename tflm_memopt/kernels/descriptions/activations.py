@@ -34,7 +34,7 @@ def _sum(b: Builder, left: Number, right: Number) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """Return e^a in Q0.31, for a <= 0 in Q5.26. The factors belong to the higher bits of `a`."""
+    """Return e^a in Q0.31, for a <= 0 in Q5.26. Element n of `factors` is e^(-2^n / 4) in Q0.31."""
     result = b.broadcast(INT32, MOST)
     with b.inside(b.compute("less", INT32, -1, a), 1):
         low = b.compute("and", INT32, a, QUARTER - 1)

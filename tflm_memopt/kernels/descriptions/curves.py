@@ -19,7 +19,7 @@ ONE_MORE = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
-"""At these indices, the entries of TFLM's sigmoid table are one above the correctly rounded value."""
+"""Indices at which TFLM's sigmoid table is one above the correctly rounded value."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
 STEPS = 512
