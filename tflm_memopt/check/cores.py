@@ -28,7 +28,7 @@ Bytes = tuple[int, int, int, int]
 
 
 class CoresReplay:
-    """Marks the bytes that two cores access, or nothing if the plan is for one core."""
+    """Marks the bytes that two cores access. A plan for one core has no such bytes."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops

@@ -21,12 +21,11 @@ Point = Sequence[Ints]
 
 
 class Origin(NamedTuple):
-    """The source of each of several output elements: an input and coordinates in this input."""
+    """The source of several output elements. The coordinates of padding have no meaning."""
 
     operand: Ints
     """Number of the operator's input from which the element is copied, or PADDING for the padding value."""
     point: Point
-    """Coordinates of each copied element in its input. The coordinates of padding have no meaning."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
@@ -182,4 +181,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": lambda graph, op, out: _single(out),
 }
-"""For each operator of TFLite, the function that finds its sources. CAST copies the lower bytes of each element."""
+"""This table maps each operator to the function that finds the source of its output. CAST copies only low bytes."""

@@ -21,7 +21,6 @@ class Corners(NamedTuple):
     """First and last input pixel that each output pixel needs."""
 
     operand: int
-    """Position of the input among the operator's inputs."""
     pixels: int
     first: Ints
     last: Ints
@@ -212,4 +211,4 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""Function that computes the needed pixels, by TFLite's operator name."""
+"""This table maps each TFLite operator to the function that computes which input pixels the operator needs."""

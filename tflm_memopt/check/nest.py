@@ -46,8 +46,7 @@ class StageNest:
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
         self.pixels = 0
-        """Number of pixels computed so far. An operator with channel groups counts each pixel once per channel group.
-        """
+        """An operator with channel groups counts each computed pixel once per channel group."""
 
     def _lay_out(self, stripes: int) -> None:
         w = self.nest

@@ -138,7 +138,7 @@ class GroupReplay:
                 continue
             seen = place.seen
             at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
-            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
+            at = at * len(to) if len(read) < len(columns) else at  # A single pixel is broadcast to all output pixels.
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):

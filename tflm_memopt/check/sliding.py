@@ -60,8 +60,8 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
     """Return the output rows of an operator with a window, or the text of an error.
 
-    Return None if the operator makes whole tensors or is not checked. kept: for each state, the tensor whose rows it
-    keeps.
+    Return None if the operator makes whole tensors or is not checked. `kept` maps each state to the tensor whose rows
+    it keeps.
     """
     w, asked = op.window, slide_in_time(model, of, op, held.height)
     if asked is None:

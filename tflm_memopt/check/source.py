@@ -22,7 +22,7 @@ class SourceReplay:
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """foreign: for each address, whether other models write the byte while the model waits for rows."""
+        """`foreign` tells for each address whether other models write the byte while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
         self.streamed = source if source and source.pushed else None
         self.pushed = 0

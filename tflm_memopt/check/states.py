@@ -20,7 +20,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 INDEX_BYTES = 2
 LAPS = 2
 FILL = None
-"""Stands for a row that was not written to its rolling buffer since the reset."""
+"""FILL stands for a row that was not written to its rolling buffer since the reset."""
 
 
 class _Event(NamedTuple):

@@ -40,7 +40,6 @@ def _folds(graph: Graph, op: Op) -> bool:
 @dataclass
 class _Narrowing(Parts):
     rows: Mapping[int, RowOp]
-    """The operators without dead channels, by Op.index."""
     masks: ChannelMasks
 
     def narrowed(self) -> Graph:

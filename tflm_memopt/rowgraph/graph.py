@@ -139,7 +139,6 @@ class RowGraph:
     source: InputSource | None = None
     window: SlidingWindow | None = None
     rematerialisations: tuple[Rematerialisation, ...] = ()
-    """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes are a part of another tensor. The nodes name the other tensor instead."""
     slow: frozenset[TensorId] = frozenset()

@@ -22,7 +22,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables without a handle in the graph."""
+"""ANY stands for all variables without a handle in the graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:

@@ -35,7 +35,7 @@ class Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice to save RAM, from least to most compute, the empty set first."""
+    """Return sets of operators that may run twice. The first set is empty. Each later set saves RAM and costs time."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
