@@ -40,7 +40,10 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Return the program's bytes, to be 16-byte aligned. Raises PlanError if a number does not fit its field."""
+    """Return the bytes of a program, whose address must be a multiple of 16.
+
+    Raises PlanError if a number does not fit its field.
+    """
     tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramGroup, program.groups))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
     pools = (PoolRecord(program.slow),) if program.slow else ()

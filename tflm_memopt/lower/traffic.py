@@ -25,7 +25,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference that groups move, without the bytes that TFLM's own kernels move."""
+    """Bytes per inference that custom operators move. Bytes that TFLM's own kernels move do not count."""
 
     slow_read: int = 0
     slow_written: int = 0

@@ -28,9 +28,9 @@ class LoopNest:
     tile: int = 0
     """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
-    """Number of channel groups. Each channel group passes through a stripe once and makes its own channels."""
+    """Number of groups into which the channels are divided. Each group of channels passes through a stripe once."""
     sums: bool = False
-    """Whether channel groups add to int32 sums, as a project layer does. A last pass turns the sums into pixels."""
+    """Whether all channel groups add to the same int32 sums, which a last pass turns into pixels."""
 
     @property
     def recomputes(self) -> bool:
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Number of the first row of stripe 0 if every row is made once. The number is 0 or negative."""
+        """Number of the first row of stripe 0 if every row is made once, which is 0 or negative."""
         return -(-self.end % self.advance)
 
 

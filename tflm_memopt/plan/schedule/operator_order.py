@@ -2,8 +2,8 @@
 
 A group consists of consecutive operators, so the order decides what can be computed together. The first order to try is
 the model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors
-(least_peak.py), and the third one finishes each branch before the next. In the second
-order and in the third order, all operators between two builtin operators are in one region.
+(least_peak.py), and the third order finishes each branch before the next. In the second and third order, all operators
+between two builtin operators are in one region.
 """
 
 from collections import defaultdict
@@ -77,7 +77,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of TFLM's operators that share no tensor but must keep their order, since both use one variable."""
+    """Yield pairs of TFLM's operators that must keep their order because both use the same variable."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

@@ -82,7 +82,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of every order's peak: the bytes of the largest operator or, if more, of all inputs."""
+    """Return a lower bound of the peaks of all orders: the bytes of the largest operator or, if more, of all inputs."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
