@@ -31,6 +31,7 @@ class TaggedArena:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
+        self._private = cache(self._private_run)
         self.is_reversed = False
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
@@ -83,7 +84,8 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
-        self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, first, who)
+        mark = self._base_of(content) + first - at
+        self._expect(self._run(at, nbytes) == mark, content, mark, at, who)
 
     def _run(self, at: int, nbytes: int) -> Ints:
         found = self._marks[at : at + nbytes]
@@ -102,13 +104,15 @@ class TaggedArena:
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
         held = self._run(at.item(), nbytes) if at.size == 1 else self._runs(nbytes)[at]
-        self._expect(held == marks[..., None], tensor, marks + at - self._base_of(tensor), who)
+        self._expect(held == marks[..., None], tensor, marks, at, who)
 
-    def _expect(self, right: NDArray[np.bool_], content: Content, first: Ints | int, who: object) -> None:
+    def _expect(
+        self, right: NDArray[np.bool_], content: Content, marks: Ints | int, at: Ints | int, who: object
+    ) -> None:
         if not right.all():
             role, key = ("tensor", content) if isinstance(content, int) else content
             run, byte = divmod(int(right.argmin()), right.shape[-1])
-            byte += int(np.ravel(first)[run])
+            byte += int(np.ravel(marks + at - self._base_of(content))[run])
             raise PlanError(f"{who}, {role} {key}: byte {byte} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
@@ -125,11 +129,18 @@ class TaggedArena:
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
         """Tag the first `nbytes` bytes of a buffer that holds no tensor, for example of scratch."""
         if nbytes:
-            self.write_run((role.value, key), self.at(role, key, nbytes)[1], 0, nbytes)
+            held, mark, _ = self._private(role, key, nbytes)
+            held[:] = mark
 
     def read_private(self, role: Role, key: int, nbytes: int, who: object) -> None:
         if nbytes:
-            self.read_run((role.value, key), self.at(role, key)[1], 0, nbytes, who)
+            held, mark, at = self._private(role, key, nbytes)
+            self._expect(held == mark, (role.value, key), mark, at, who)
+
+    def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[Ints, int, int]:
+        """Return the tags in the first `nbytes` bytes of a private buffer, their expected value, and the address."""
+        at = self.at(role, key, nbytes)[1]
+        return self._run(at, nbytes), self._base_of((role.value, key)) - at, at
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""
