@@ -132,17 +132,20 @@ class GroupReplay:
     def _in_order(self, step: StageNest) -> None:
         current, (*inputs, output) = step.current, self.places[step.stage.op]
         columns, nbytes = range(current.x0, current.x1), output.seen.c
-        to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel().tolist()
+        to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel()
         for place, (rows, read) in zip(inputs, step.reads(), strict=True):
             if place.tensor in self.states:
                 continue
-            seen = place.seen
-            at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
-            at = at * len(to) if len(read) < len(columns) else at  # A single pixel is broadcast to all output pixels.
-            for i, out in enumerate(to if at else ()):
-                inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
-                if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
-                    raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
+            c, found = place.seen.c, self._pixels(place, current.stripe, rows, read)[0].ravel()
+            if not found.size:
+                continue
+            at = np.broadcast_to(found, to.shape)  # A single pixel may be broadcast.
+            wrong = (at < to) & (to < at + c)
+            if c < nbytes:
+                wrong |= (to <= at) & (at < to + nbytes)
+            over_later = np.triu((to[:, None] < at + c) & (at < to[:, None] + nbytes), 1)
+            if (wrong | over_later.any(axis=1)).any():
+                raise PlanError(f"{step}: the output overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
         """Return addresses and tags of pixels from channel `first` on. Pixels outside the arena are left out."""
