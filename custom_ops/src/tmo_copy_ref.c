@@ -271,7 +271,7 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
-  if ((access->table | in->layout | out->layout) != 0 || access->div + op->n_inputs != 2) return false;
+  if ((access->table | in->layout | out->layout) != 0 || access->div != 1) return false;
   const uint32_t y = run->current.row, mul = access->mul, n = end - y, row = y * mul + (uint32_t)access->add + m->row;
   if (row >= in->height || (n - 1) * mul >= in->height - row || in->depth < in->height || out->depth < out->height) return false;
   if (tmo_has_column_windows(in) || tmo_has_column_windows(out) || tmo_is_source(run->program, in)) return false;
@@ -303,10 +303,9 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
 /* Returns whether all operands and the output of an operator are in buffers of whole rows. */
 TMO_OWN_FRAME static bool are_whole_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
-  for (uint32_t k = 0; k < op->n_inputs; ++k) {
-    if (!has_whole_rows(run, &tensors[op->input[k]])) return false;
-  }
-  return has_whole_rows(run, &tensors[op->output]);
+  bool whole = has_whole_rows(run, &tensors[op->output]);
+  for (uint32_t k = 0; k < op->n_inputs && whole; ++k) whole = has_whole_rows(run, &tensors[op->input[k]]);
+  return whole;
 }
 
 TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, uint32_t end) {
@@ -339,7 +338,7 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
 bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (!tmo_by_row(op) || tmo_iterative(op)) return false;
   const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
-  if (copy->n_moves == 1 && !copy->fills && copy_slice(run, op, (const tmo_move *)(const void *)(copy + 1), end)) return true;
+  if (copy->n_moves == 1 && op->n_inputs == 1 && !copy->fills && copy_slice(run, op, (const tmo_move *)(const void *)(copy + 1), end)) return true;
   if (!are_whole_rows(run, op)) return false;
   copy_rows(run, op, copy, end);
   return true;
