@@ -3,7 +3,7 @@
 The checker replays every iteration on the bytes of the arena. Each byte of the arena has a tag that names the tensor
 and the byte that were last written there. When an iteration reads a byte, the tag must name the byte that the iteration
 needs. As in the C executor (custom_ops/src/tmo_iterate.c), iterations write before they read, unless a kernel works in
-place. The checker shares neither code nor ideas with the planner.
+place.
 
 The module replay.py replays the iterations of a group in the order that nest.py determines. The module reads.py proves
 that operators read everything that TFLM's kernels need.

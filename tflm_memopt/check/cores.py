@@ -2,8 +2,7 @@
 
 Between two barriers, each core runs at any speed. A result is the same as on one core if no core touches a byte that
 the other core writes between the same two barriers. Each byte is marked with the number of barriers before its last
-access. Each core uses its own counters until the group's last iteration. The module shares nothing with plan/cores.py,
-which places the barriers.
+access. The module shares nothing with plan/cores.py, which places the barriers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,10 +1,10 @@
 """Proves that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. The module
-proves that TFLM's operator needs exactly the kept rows that are read. A window on kept and new rows must end at the
-newest row and have the height of TFLM's window. The kept rows must be the last rows of the window's input tensor. An
-LSTM must take one step after the other. A message must carry each row of a tensor to its own place in that tensor. If
-the model's input slides, tensors hold only some of the model's rows, so windows are not checked.
+The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. The
+functions of this file prove that TFLM's operator needs exactly the kept rows that are read. A window on kept and new
+rows must end at the newest row and have the height of TFLM's window. The kept rows must be the last rows of the
+window's input. An LSTM must take one step after the other. A message must carry each row of a tensor to its own place
+in that tensor. If the model's input slides, tensors hold only some of the model's rows, so windows are not checked.
 """
 
 from tflm_memopt.check.needed import slide_in_time

@@ -1,10 +1,9 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan relies on the rows that are declared for each operator. The module proves for each operator that
-the declared rows contain what TFLM's kernel needs. The module needed.py computes the pixels that each output pixel
-needs, and movements.py the source of each copied byte. The module outliving.py checks operators that keep rows, read
-kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. An operator on a part of a
-tensor has no counterpart in the model and is not checked.
+The replay of a plan relies on the rows that are declared for each operator. The module reads.py proves for each
+operator that the declared rows contain what TFLM's kernel needs. For this, needed.py computes the pixels that each
+output pixel needs, and movements.py computes the source of each copied byte. An operator on a part of a tensor has no
+counterpart in the model and is not checked.
 """
 
 import math

@@ -1,8 +1,9 @@
-"""Splits chains of builtin operators into parts that run one after the other: tiles of rows and columns, or groups of
-channels. Tiles are fused tiling of feature maps (FFMT): each tile recomputes the pixels that it shares with previous
-tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. The fan-in of FDT is
-not used, since a sum of rounded partial sums would change int8 results. A PAD before the tiles adds the padding of a
-convolution. The output bytes stay the same, since PAD writes the zero point.
+"""Splits chains of builtin operators into parts that run one after the other.
+
+A part is a tile of rows and columns, or a group of channels. Tiles recompute the pixels that they share with previous
+tiles (fused tiling of feature maps, FFMT). Groups of channels recompute nothing (fan-out of fused depthwise tiling,
+FDT). The fan-in of FDT is not used, since a sum of rounded partial sums would change int8 results. A PAD before a tile
+writes the zero point as the padding of a convolution, so the output bytes stay the same.
 """
 
 import math

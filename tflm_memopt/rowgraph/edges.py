@@ -1,12 +1,11 @@
 """Computes the rows near the edges of a sliding input again, because they depend on padding.
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
-padding, and on the first and last rows of the layer before it. The number of edge rows grows from layer to layer.
-The last rows of a layer are computed again from the previous layer's last rows, its new rows, and its rolling buffer.
-The first rows are computed again from padding and from the first rows of the input, which are kept for this purpose. An
-operator that reads all rows gets the first rows, the kept rows, the new rows and the last rows joined. If branches with
-different numbers of edge rows meet, as in a residual connection, the branch with fewer gets as many as the other one. A
-rolling buffer keeps the additional edge rows for later inferences.
+padding, and on the first and last rows of the layer before it. The last rows of a layer are computed again from the
+previous layer's last rows, its new rows, and its rolling buffer. The first rows are computed again from padding and
+from the first rows of the input, which are kept. An operator that reads all rows gets the first rows, the kept rows,
+the new rows and the last rows joined. If branches with different numbers of edge rows meet, as in a residual
+connection, the branch with fewer edge rows gets as many as the other branch, from a rolling buffer.
 """
 
 from collections.abc import Sequence

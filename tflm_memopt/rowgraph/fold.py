@@ -2,9 +2,8 @@
 
 A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. Any other
 constant channel adds a constant to all sums if no window meets padding, and the bias can include this constant. A
-channel that no operator reads need not be computed. The values of the remaining channels do not change. Only tensors
-inside a region lose channels, since TFLM sees all other tensors. If an operator computes each channel alone, its input
-and output lose the same channels. A convolution may lose any of its input and output channels.
+channel that no operator reads need not be computed. Only tensors inside a region lose channels, since TFLM sees all
+other tensors. If an operator computes each channel alone, its input and output lose the same channels.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -2,11 +2,10 @@
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Until the vector is ready,
 the model either keeps the whole tensor, or it computes the tensor again from a smaller one. If the tensor is computed
-again, operators run twice: first for the reduction, and later for the multiplication. For the planner, the checker and
-the lowering, the copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
-Copies of more operators may save more bytes, but cost multiply-accumulates. A lower bound of the RAM are the bytes of
-the tensors that are complete when the multiplication starts. For each lower bound, the set of copies with the fewest
-multiply-accumulates is tried (convert/frontier.py).
+again, operators run twice: first for the reduction, and later for the multiplication. An operator and its copy read
+the same weights in flash. Copies of more operators may save more bytes, but cost multiply-accumulates. The RAM is at
+least the bytes of the tensors that are complete when the multiplication starts. For each of these bounds, the set of
+copies with the fewest multiply-accumulates is tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

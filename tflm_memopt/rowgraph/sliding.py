@@ -4,8 +4,7 @@ The rows of each tensor are in the order of time. A row that depends only on row
 valid when the input slides. Only new rows are computed, and a rolling buffer keeps the rows that later inferences need
 (rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer multiply-accumulates
 than computing all rows. If an operator needs all rows, it reads the kept and new rows together, and all later operators
-compute all their rows. When all rows of the input are known, the outputs equal those of the original model byte for
-byte.
+compute all their rows. When all rows of the input are known, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Transposes the input of a reduction whose kept and reduced axes alternate, as in a group norm: kept axes go last."""
+"""Moves the kept axes of a reduction to the end if kept and reduced axes alternate, as in a group norm."""
 
 from dataclasses import replace
 
