@@ -74,6 +74,4 @@ def mobilenet_v2() -> bytes:
     net = Builder()
     x = net.input((1, 224, 224, 3))
     *stages, _ = classifiers.mobilenet_v2(0.35)
-    for stage in stages:
-        x = stage(net, x)
-    return net.model(net.dense(net.mean(x), 10))
+    return net.model(net.dense(net.mean(classifiers.added(net, x, stages)), 10))

@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import int8_models
-from papers.msf_cnn.keras_nets import mobilenet_v2
+from int8_models import Builder
+from papers.joint_memory.classifiers import added, mobilenet_v2
 
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
@@ -51,16 +51,21 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, An
     }
 
 
+def mobilenet(width: float) -> bytes:
+    net = Builder()
+    return net.model(added(net, net.input((1, SIDE, SIDE, 3)), mobilenet_v2(width)))
+
+
 def in_two() -> dict[str, Any]:
-    layers = mobilenet_v2(SIDE, 0.35)
-    model = int8_models.from_layers(layers)
-    last = layers[-3:]
-    shared = tflm_memopt.optimize_devices(model, 2, cut=[len(read(model).graph.ops) - len(last)])
-    return verified(model, shared) | {"tensor": last[0]["h"] ** 2 * last[0]["cin"]}
+    model = mobilenet(0.35)
+    graph = read(model).graph
+    last = graph.ops[-3]
+    shared = tflm_memopt.optimize_devices(model, 2, cut=[last.index])
+    return verified(model, shared) | {"tensor": graph.tensors[last.inputs[0]].nbytes}
 
 
 def by_kernels() -> dict[str, Any]:
-    model = int8_models.from_layers(mobilenet_v2(SIDE, 1.0))
+    model = mobilenet(1.0)
     network = Network(model, "mobilenet", request({}), optimized)
     return verified(model, network.converted(cut(network.graph, 0, len(network.graph.ops)), 3))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from int8_models import Builder
-from papers.joint_memory.classifiers import inverted, mobilenet_v1
+from papers.joint_memory.classifiers import added, inverted, mobilenet_v1
 from proved import proved
 from tables import markdown
 
@@ -57,10 +57,8 @@ def magic_wand() -> bytes:
 def pose() -> bytes:
     """Return PoseNet: MobileNet V1 for 257 x 257 pixels, and a convolution for each of four outputs."""
     net = Builder()
-    x = net.input((1, 257, 257, 3))
     *stages, _ = mobilenet_v1(1.0)
-    for stage in stages:
-        x = stage(net, x)
+    x = added(net, net.input((1, 257, 257, 3)), stages)
     return net.model(*(net.same(x, channels) for channels in (17, 34, 32, 32)))
 
 

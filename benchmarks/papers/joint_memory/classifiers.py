@@ -4,13 +4,16 @@ The layers are those of the published networks. A network is a list of functions
 into partitions.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from int8_models import SCALE, Builder
-from papers.msf_cnn.keras_nets import LAST, STAGES, rounded
 
 SIDE, CLASSES = 224, 1000
 Stage = Callable[[Builder, int], int]
+MOBILENET_V2 = (
+    (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+)  # fmt: skip
+"""Blocks of MobileNetV2: expansion, channels, number of blocks, stride of the first block (Sandler et al., Table 2)."""
 
 
 def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
@@ -40,6 +43,12 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
     return stage
 
 
+def added(net: Builder, x: int, stages: Iterable[Stage]) -> int:
+    for stage in stages:
+        x = stage(net, x)
+    return x
+
+
 def mobilenet_v1(width: float) -> Iterator[Stage]:
     yield conv(int(32 * width), 3, 2)
     for channels, stride in (
@@ -49,13 +58,23 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
     yield classify
 
 
+def rounded(channels: float, to: int = 8) -> int:
+    """Round to the nearest multiple of 8 that is at most a tenth smaller.
+
+    >>> rounded(0.35 * 96), rounded(0.35 * 24)
+    (32, 8)
+    """
+    nearest = max(to, int(channels + to / 2) // to * to)
+    return nearest + to if nearest < 0.9 * channels else nearest
+
+
 def mobilenet_v2(width: float = 1.0) -> Iterator[Stage]:
     """Return the layers of Keras' network, whose numbers of channels are multiples of 8."""
     yield conv(rounded(32 * width), 3, 2)
-    for expand, channels, count, stride in STAGES:
+    for expand, channels, count, stride in MOBILENET_V2:
         for i in range(count):
             yield inverted(rounded(channels * width), 1 if i else stride, expand)
-    yield conv(LAST)
+    yield conv(1280)
     yield classify
 
 
@@ -89,9 +108,7 @@ def partitions(name: str, count: int = 1) -> list[bytes]:
     found = []
     for first, end in zip([0, *ends], ends, strict=False):
         net = SameZeroPoint()
-        x = net.input(shape)
-        for stage in stages[first:end]:
-            x = stage(net, x)
+        x = added(net, net.input(shape), stages[first:end])
         shape = net.shape(x)
         found.append(net.model(x))
     return found
