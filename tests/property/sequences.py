@@ -5,6 +5,7 @@ import random
 import memories
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from property.sliding import move_rows
 from stepping import differing
 from streaming import Streaming
 
@@ -12,7 +13,7 @@ import tflm_memopt
 from tflm_memopt.convert.policy import NO_GAIN
 from tflm_memopt.model.reader import read
 
-LAYERS = ("conv", "depthwise", "pool", "same", "residual", "halves", "sum", "svdf", "lstm", "relu")
+LAYERS = ("conv", "depthwise", "pool", "same", "residual", "halves", "sum", "svdf", "lstm", "relu", "rows", "columns")
 REMEMBERING = {"conv", "depthwise", "pool", "halves", "sum", "svdf", "lstm"}
 VARIABLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
@@ -66,6 +67,10 @@ class _Drawn:
                 steps = net.reshape(x, (1, h, w * c))
                 y = memories.lstm(net, steps, channels, clip=rng.choice((0.0, 2.0)), cells=2.0 ** -rng.randint(9, 13))
                 return net.reshape(y, (1, h, 1, channels))
+            case "rows":
+                return move_rows(net, x, rng)
+            case "columns":
+                return net.transpose(x, (0, 2, 1, 3))
         return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x))
 
     def _on_window(self, x: int, kind: str, channels: int) -> int:

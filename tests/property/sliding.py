@@ -94,11 +94,11 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             net.op("CONCATENATION", both, [joined], schema.ConcatenationOptionsT(axis=3))
             return net.conv2d(joined, channels), 1
         case "rows":
-            return _rows(net, x, rng), 1
+            return move_rows(net, x, rng), 1
     return net.conv2d(x, channels), 1
 
 
-def _rows(net: Net, x: int, rng: random.Random) -> int:
+def move_rows(net: Net, x: int, rng: random.Random) -> int:
     """Move, repeat or leave out rows."""
     _, h, w, c = net.shape(x)
     first, end = sorted(rng.sample(range(h + 1), 2))

@@ -11,7 +11,7 @@ FOUND = (116, 141)
 
 @pytest.mark.slow
 def test_every_step_gives_the_original_outputs() -> None:
-    for seed in seeds(8):
+    for seed in (21, 22, *seeds(8)):
         sequences.examine(seed)
 
 

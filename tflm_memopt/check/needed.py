@@ -82,8 +82,8 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows |
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1)
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # Rows of one pixel may be the columns of a map of one row. A map of a single new pixel may be either.
-    axes = [axis for axis in (0, 1) if _shape(graph, of)[2 - axis] == 1 == op.reads[0].w] or [0]
+    # Rows of one pixel may be the columns of a map of one row.
+    axes = (0,) if op.reads[0].w > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
     found, w = [slide(graph, of, axis, height) for axis in axes], op.window
     like = (s for s in found if (s.kernel, s.dilation) == (w.kernel_h, w.dilation_h))
     return next((s for s in like if s.stride == w.stride_h or op.writes.h == 1), found[0])
