@@ -66,9 +66,7 @@ class TaggedArena:
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes its output before it reads, but writes only the byte at `last` after its
-        reads.
-        """
+        """Replay an iteration that writes the byte at `last` after its reads, and all other bytes before its reads."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held

@@ -73,7 +73,7 @@ class _Pauses:
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[MessageRow]:
     """Raise PlanError unless every read of a plan finds the bytes that were written for this read.
 
-    `others` are the models that overwrite their bytes whenever the checked model waits for rows, and when it has ended.
+    `others` are the models that overwrite their bytes while the checked model waits for rows, and after it has ended.
     Return the rows that the model exchanges with other devices, in order (together.py).
     """
     check_reads(graph)

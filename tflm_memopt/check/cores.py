@@ -72,7 +72,7 @@ class CoresReplay:
 
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
         yield self.written, self._counters(core)
-        if core == 0 and self.executed == 1:  # core 0 copies all weights first
+        if core == 0 and self.executed == 1:  # Core 0 copies all weights first.
             for tensor in self.copied:
                 yield self.written, self._copy(tensor)
         if sharding.kind <= Sharding.CORE_1 and sharding.kind != core:

@@ -30,7 +30,7 @@ def accumulators(op: RowOp) -> int:
 
 def reads_first(op: RowOp) -> bool:
     """Return whether the kernel reads each element before it writes the output, and the output fits into an input."""
-    limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # RELU6 of int16
+    limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 

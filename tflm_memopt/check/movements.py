@@ -151,7 +151,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
-        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are never negative
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # Positions are never negative.
         point[axis] = np.minimum(whole.astype(np.int64), size - 1)
     return _single(point)
 

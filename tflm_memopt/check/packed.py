@@ -12,9 +12,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     to scratch: up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, up to 4 columns as bytes for
     RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The int16 kernel computes one
     column less in a call if the next call would compute a single column. A kernel for wide tiles has no limit in bytes.
-    It also computes the last five columns of a row in one call if windows have up to 96 values. A single pixel under a
-    1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8
-    channels.
+    In one call, a kernel for wide tiles also computes the last five columns of a row if windows have up to 96 values. A
+    single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
+    with a multiple of 8 channels.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:
@@ -40,7 +40,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if stage.at_once > 1:
         return 2 * values * columns * stage.at_once
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
-    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # one call computes the last five columns
+    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # One call computes five columns.
         return 2 * values * 5
     if most > 2 and columns == most + 1:
         most -= 1

@@ -45,7 +45,7 @@ def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> ReadWindows:
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent
         return ReadWindows(np.maximum(0, top), np.minimum(seen.h, top + extent), 0 * x0, np.full_like(x1, seen.w))
-    top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # a broadcast input has only row 0
+    top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # A broadcast input has only row 0.
     bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1

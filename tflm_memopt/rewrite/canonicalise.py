@@ -78,7 +78,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
-        # a sliding input arrives row by row, so its rows must not become columns
+        # A sliding input arrives row by row, so its rows must not become columns.
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
         for anchor in graph.ops:
             ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None

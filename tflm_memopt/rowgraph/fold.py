@@ -71,7 +71,7 @@ def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # an operand of one channel is broadcast
+        if op.is_binary:  # An operand of one channel is broadcast.
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}

@@ -37,7 +37,7 @@ def _known(graph: RowGraph) -> Broken:
 
 
 def _single_writer(graph: RowGraph) -> Broken:
-    written = Counter(set(graph.model.inputs))  # the caller may list an input twice
+    written = Counter(set(graph.model.inputs))  # A model may list an input twice.
     for node in graph.nodes:
         written.update(node.outputs if isinstance(node, BuiltinNode) else (graph.ops[i].output for i in node.ops))
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)

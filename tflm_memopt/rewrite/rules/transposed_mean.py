@@ -39,7 +39,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     shape = graph.tensors[x].shape
     for op, axes in zip(means, steps, strict=True):
         y, options = op.outputs[0], {**op.options, AXES: axes}
-        if op is not means[-1]:  # the first of two MEANs keeps the reduced dimensions as 1
+        if op is not means[-1]:  # The first of two MEANs keeps the reduced dimensions as 1.
             y = made.put(graph.tensors[y], tuple(1 if a in axes else d for a, d in enumerate(shape)))
         made.ops.append(replace(op, inputs=(x,), outputs=(y,), options=options, sources=(*sources, *op.stands_for)))
         x, sources = y, ()
