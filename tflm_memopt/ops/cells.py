@@ -1,4 +1,4 @@
-"""Parses SVDF and LSTM operators, which have their own variables. A row of a tensor is one time step.
+"""Parses SVDF and LSTM, whose variables no other operator uses. A row of a tensor is one time step.
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
 An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. In an SVDF of rank r, each output is the sum of r

@@ -57,8 +57,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor of the given shape into rows. If natural_rows() returns None, the result has `like` rows if
-    the product of some leading dimensions is `like`.
+    """Divide a tensor into rows. If natural_rows() returns None, the result has `like` rows if the product of some
+    leading dimensions is `like`.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -136,9 +136,7 @@ class OperatorContext:
 
     @property
     def read(self) -> tuple[int, ...]:
-        """Numbers of the operands that the operator reads at run time, which exclude constants. Most operators read
-        only operand 0.
-        """
+        """Numbers of the operands that the operator reads at run time. Most operators read only operand 0."""
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind in ("BATCH_MATMUL", "GATHER_ND"):
             return 0, 1
@@ -161,10 +159,8 @@ class OperatorContext:
     def row_op(
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
-        """Return the operator as a RowOp.
-
-        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. By default, the zero
-        points of a RowOp are 0.
+        """Return the operator as a RowOp that reads the operands with the numbers `operands`, by default the first
+        ones. All zero points are 0 unless `fields` has others.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}

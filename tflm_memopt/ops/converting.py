@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8. Any other conversion between types has its own kind of operator.
+A table of 256 bytes converts between int8 and uint8. Each other pair of types has its own kind of operator.
 """
 
 from collections.abc import Mapping

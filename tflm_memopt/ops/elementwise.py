@@ -128,9 +128,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """An operand with a value for each pixel keeps the rows into which its producer divided it.
-
-    The other operand must have the same pixels, one element, or one element per channel.
+    """An operand with a value for each pixel keeps the rows into which its producer divided it. The other operand must
+    have the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

@@ -1,8 +1,8 @@
 """Computes the range of values that each channel can have for any int8 model input (interval analysis).
 
-Each channel of every tensor has a lower and an upper bound for all rows and pixels, including padding. Every operator
-is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. An int32
-that may wrap can have any value. A channel with equal bounds is constant.
+The bounds of a channel hold for all rows and pixels, including padding. Every operator is monotone in each value that
+it reads, so the ends of an interval give the ends of the result's interval. An int32 that may wrap can have any value.
+A channel with equal bounds is constant.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -70,7 +70,6 @@ def _anything(channels: int) -> Range:
 
 
 def _int32(low: Ints, high: Ints) -> Range:
-    """A value that may wrap can become any int32."""
     fits = (low >= fixed.INT32_MIN) & (high <= fixed.INT32_MAX)
     return Range(np.where(fits, low, fixed.INT32_MIN), np.where(fits, high, fixed.INT32_MAX))
 

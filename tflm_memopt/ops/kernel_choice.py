@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function makes the same choice as a function in custom_ops/src. lower/parts.py uses the choices to find the parts
-of the library that a program needs. plan/iteration uses the choices to estimate times.
+Each function makes the same choice as a function in custom_ops/src. lower/parts.py finds the parts of the library that
+a program needs, and plan/iteration estimates times.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""Lists the kinds of kernels that the executor runs, each with traits that planner, checker and lowering need. The
-script scripts/program_format.py writes the list to the C file custom_ops/include/tmo/kinds.def.
+"""Lists the kinds of kernels, with the traits that planner, checker and lowering need. From this list,
+scripts/program_format.py writes custom_ops/include/tmo/kinds.def.
 """
 
 import enum
@@ -14,7 +14,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """The number of a kind of kernel equals a constant TMO_OP_* in C."""
+    """Kinds of kernels, whose numbers equal the constants TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -88,8 +88,8 @@ class Kind(enum.IntEnum):
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
-    """GATHER_ND copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. For each index,
-    `bias` has the number of pixels by which the place in operand 0 moves if the index grows by 1.
+    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select a pixel. If index k grows
+    by 1, the selected place moves by `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -166,11 +166,11 @@ class Traits:
     runs_along: bool = False
     """True if the kernel adds new rows to sums in a state, and subtracts the rows that leave a sliding input."""
     accumulators: int = 1
-    """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
+    """Number of 32-bit sums for each output element of an operator that processes one input row at a time."""
     scales: int | None = 1
     """Number of multipliers and of shifts, or None for one multiplier or one per output channel."""
     named: bool = False
-    """True if the application defines the kernel, which `param` identifies."""
+    """True if the application defines the kernel, whose identity is in `param`."""
     biased: bool = False
     """True if the operator may have a bias per output channel."""
 
@@ -220,7 +220,7 @@ FLOAT: Mapping[Kind, Kind] = {
 }
 """Maps each int8 kind to its float32 kind, if there is one."""
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
-"""ARG_MAX needs two sums for each output, one for a value and one for its index."""
+"""ARG_MAX needs two sums for each output: a value and its index."""
 
 _ROWS: Mapping[Kind, Traits | _Derived] = {
     **{wide: _wide(narrow) for narrow, wide in WIDE.items()},

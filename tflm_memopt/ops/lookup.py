@@ -23,9 +23,9 @@ EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_ROUNDED = 2.0**30
 """TFLM may convert floats up to this limit to int32, and then add another number without overflow."""
 INTEGER_BITS = 4
-"""TFLM gives the inputs of LOGISTIC and TANH this number of integer bits."""
+"""Number of integer bits of the inputs of LOGISTIC and TANH in TFLM's fixed point."""
 ROOT_SHIFT = 20
-"""TFLM gives the inverse roots of RSQRT this number of fractional bits."""
+"""Number of fractional bits of the inverse roots of RSQRT in TFLM's fixed point."""
 
 
 class OutOfRange(ValueError):
@@ -50,9 +50,8 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 
 
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
-    """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h).
-
-    Set `first` if the constant is the first operand.
+    """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h). Set
+    `first` if the constant is the first operand.
     """
     scaled = [
         _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))

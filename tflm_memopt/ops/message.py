@@ -1,6 +1,6 @@
-"""Defines SEND and RECEIVE, the custom operators that pass a tensor from one device's model to another's. The options
-of SEND and RECEIVE are the bytes of the C struct `tmo_message`. SEND reads the tensor that is passed, and RECEIVE
-writes it. The output of SEND and the input of RECEIVE are tensors without elements, which stand for the link.
+"""Defines SEND and RECEIVE, the custom operators that pass a tensor from one device's model to another's. The custom
+options of SEND and RECEIVE are the bytes of the C struct `tmo_message`. The output of SEND and the input of RECEIVE
+stand for the link and have no elements.
 """
 
 import struct
@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 MOST_ROW_BYTES = 0xFFFF
-"""A row that one device sends to another has at most this many bytes."""
+"""Most bytes in a row of a tensor that one device sends to another."""
 _OPTIONS = struct.Struct("<IHBB")
 
 

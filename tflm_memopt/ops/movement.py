@@ -1,6 +1,6 @@
-"""Turns operators that only move data into RowOps. Each function applies the operator's movement to an array of element
-numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands,
-NumPy fails or the result has a wrong size, and the operator stays builtin.
+"""Turns operators that only move data into RowOps. Each function applies an operator to an array of element numbers
+(moves.py). If an operator contradicts its operands, NumPy fails or the result has a wrong size, and the operator stays
+builtin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, n
 from tflm_memopt.ops.rowop import Access, Constant, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
-"""A Transform maps the element numbers of an operator's inputs to those of its output."""
+"""Function that maps the element numbers of an operator's inputs to those of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
@@ -75,9 +75,8 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Describe a COPY with one operand for each run of adjacent rows of the only input, or return None.
-
-    For example, a TRANSPOSE after attention joins the rows of all attention heads.
+    """Describe a COPY with one operand for each run of adjacent rows of the only input, or return None. For example, a
+    TRANSPOSE after attention joins rows of all attention heads.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -96,9 +95,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Describe a COPY that moves one input row per iteration to its places in the only output row, or return None.
-
-    With `whole`, the result is None if the first output row does not need the whole input.
+    """Describe a COPY that moves one input row per iteration to its places in the only output row, or return None. With
+    `whole`, the first output row must need the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None

@@ -1,8 +1,8 @@
 """Finds the rows and the runs of bytes that operators such as PAD, CONCATENATION and SLICE move.
 
-To describe an operator that only moves data, the module numbers all elements of the inputs. NumPy applies the operator
-to the element numbers. The element numbers in the output determine which rows each iteration reads, and which runs of
-bytes each iteration moves. The exception Irregular tells why an operator has no regular pattern.
+The elements of all inputs are numbered, and NumPy applies the operator to the element numbers. The element numbers in
+the output determine which rows each iteration reads, and which runs of bytes each iteration moves. The exception
+Irregular tells why an operator has no regular pattern.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""In an array of byte positions, this number stands for the fill value."""
+"""Number that stands for the fill value in an array of byte positions."""
 MAX_MOVES = 256
-"""A COPY operator has at most this many moves, each of which takes 32 bytes of flash."""
+"""Most moves of a COPY operator, each of which takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""A move has at most this many runs, because the C struct `tmo_move` stores their number as uint16_t."""
+"""Most runs of a move, because the C struct `tmo_move` stores their number as uint16_t."""
 
 UNLIKE = "the rows of the output are made in different ways"
 
@@ -98,7 +98,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    `index` has the number of the input byte for each output byte. Each input byte appears exactly once in `index`.
+    Each input byte must appear exactly once in `index`, which has the number of the input byte for each output byte.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -131,7 +131,6 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the rows of an input that iterations read, where `mine` is true for each output byte from that input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -150,7 +149,6 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield formulas for the first input row that each iteration reads."""
     (known,) = np.nonzero(some)
     rows = first[known]
     if len(known) == 1:

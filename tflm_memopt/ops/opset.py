@@ -1,7 +1,5 @@
-"""Lists the operators that run row by row. Each row of the table OPSET has an operator's constraints and its parse
-function, which returns a RowOp.
-
-To add an operator, add a row to this module, and a kernel in custom_ops.
+"""Lists the operators that run row by row. A row of the table OPSET has an operator's constraints, in the order in
+which they are checked, and a function that parses the operator.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +20,6 @@ from tflm_memopt.ops.rowop import RowOp
 @dataclass(frozen=True, slots=True)
 class Row:
     constraints: tuple[Constraint, ...]
-    """The constraints are checked in this order, up to the first failure."""
     parse: Callable[[OperatorContext], RowOp]
 
 
@@ -39,7 +36,7 @@ INSTEAD: Mapping[str, str] = {
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     code: str
-    """The name of the constraint, which is stable across versions."""
+    """Name of the constraint, which is the same in all versions of the package."""
     reason: str
     detail: str
     hint: str
@@ -95,9 +92,8 @@ def _moving(
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the table row of an operator that only moves bytes, with the types that TFLM supports.
-
-    The operator has `constants` constant operands after the first one, and at most `most` other operands.
+    """Return the table row of an operator that only moves bytes. The operator has `constants` constant operands after
+    the first one, and at most `most` other operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
@@ -242,7 +238,7 @@ _TYPES = {
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""float32 operators replace each of these constraints on integer types by a constraint on float32."""
+"""For float32 operators, these constraints on float32 replace the constraints on integer types."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -279,7 +275,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Table rows of the operators with float32 output, without those that only move data."""
+"""Rows of operators with float32 output. Operators that only move data are in OPSET."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -291,9 +287,9 @@ INTEGERS: Mapping[str, Row] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), _integer_binary()),
 }
 COMPUTED_TABLE = _row(parse.gather_nd, _TWO, moving.selected, moving.leading_axis)
-"""This table row is for GATHER from a tensor that is computed at run time."""
+"""Row of a GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), constants=1)
-"""This table row is for GATHER from a computed tensor by constant indices."""
+"""Row of a GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 
 
@@ -322,7 +318,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """The reason names a wrong type first, because a wrong type explains more than any other reason."""
+    """Of several reasons, a wrong type explains most, and is named first."""
     types = [one for one in row.constraints if one in common.TYPES]
     with suppress(LookupError):  # operands may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)

@@ -33,9 +33,8 @@ TENSORS = (("x", "y"), ("x", "other", "y"))
 
 
 def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that registers a description for all operators with a TFLite name.
-
-    `numbers` is a function that returns the description's parameters for one operator of a model.
+    """Return a decorator that registers a description for all operators with a TFLite name. The function `numbers`
+    returns the description's parameters for one operator of a model.
     """
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:

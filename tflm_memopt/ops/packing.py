@@ -1,7 +1,6 @@
 """A packing is a layout of an operator's constants for a fast kernel of some cores.
 
-The header custom_ops/include/tmo/program.h defines the packings. ops/packings.py selects a packing for each operator,
-and lower/pack.py writes the constants.
+ops/packings.py selects the packing of each operator, and lower/pack.py writes the constants.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from tflm_memopt.format import limits
 
 
 class Packing(enum.IntEnum):
-    """A packing is a layout of an operator's constants. In C, the name of a packing has the prefix TMO_PACKING."""
+    """Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C."""
 
     NONE = 0
     DSP_CONV = 1
@@ -25,9 +24,9 @@ class Packing(enum.IntEnum):
     MVE_DEPTHWISE = 4
     """All constants of sixteen channels are adjacent, in the order in which the kernel reads them."""
     DSP_ADD = 5
-    """ADD has its three scales in the form that the kernel needs."""
+    """The three scales of ADD have the form that the kernel needs."""
     DSP_DENSE = 6
-    """The weights of three pairs of output channels alternate, for a layer with a single pixel."""
+    """For a layer with a single pixel, the weights of three pairs of output channels alternate."""
     RVV_CONV = 7
     """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
@@ -39,22 +38,22 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET."""
+    """Cores that run the same packed programs, with the prefix TMO_TARGET in C."""
 
     GENERIC = 0
-    """Programs of this family run on any core, because no operator is packed."""
+    """All cores, since no operator is packed."""
     DSP = 1
-    """This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension."""
+    """Cores with Armv7E-M, and those with Armv8-M and the DSP extension."""
     MVE = 2
-    """This family has the cores with Helium, which also run programs that are packed for DSP."""
+    """Cores with Helium, which also run programs that are packed for DSP."""
     RVV = 3
-    """This family has the RISC-V cores with vectors, Zve32x or more."""
+    """RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
-    """This family has Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
+    """Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """The families whose programs these cores can run, with the cores' own family at the end."""
+        """Families whose programs these cores can run, with the cores' own family last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -119,10 +118,9 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
-    """Return the number of pixels that a packed convolution computes at once if `columns` columns remain.
-
-    With the DSP extension, the kernel avoids a last call for a single pixel. With `wide`, the scratch has room for any
-    number of values, and for the last five pixels of a row.
+    """Return the number of pixels that a packed convolution computes at once if `columns` columns remain. With the DSP
+    extension, the kernel avoids a last call for a single pixel. With `wide`, the scratch has room for any number of
+    values, and for the last five pixels of a row.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]

@@ -1,6 +1,5 @@
-"""Decides which operators a core family's fast kernels compute exactly as TFLM does.
-
-All operators without a packing run in generic kernels.
+"""Decides which operators a core family's fast kernels compute exactly as TFLM does. All other operators run in generic
+kernels, without a packing.
 """
 
 import math
@@ -30,7 +29,7 @@ from tflm_memopt.ops.rowop import Ints, RowOp
 Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""Sums A and B of two channels that are below this limit fit one int32 as 256 * B + A."""
+"""If the sums A and B of two channels are below this limit, 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
 """A sum below this limit plus a rounding constant fits an int32."""
 
@@ -111,7 +110,6 @@ def is_dense(op: RowOp) -> bool:
 
 
 def has_one_scale(op: RowOp) -> bool:
-    """Return whether all output channels have the same multiplier and shift."""
     return all(bool((values == values.flat[0]).all()) for values in op.own_scales)
 
 
@@ -120,9 +118,8 @@ def is_addition(op: RowOp) -> bool:
 
 
 def addition_in_range(op: RowOp) -> bool:
-    """Return whether the scale of one operand is exactly 1/2, and the other scales are in range.
-
-    All other scales must have shifts of -22 to -1, and multipliers of at least 2^30.
+    """Return whether the scale of one operand is exactly 1/2, and all other scales have shifts of -22 to -1 and
+    multipliers of at least 2^30.
     """
     multipliers, shifts = op.own_scales
     operands = np.arange(3) < 2
@@ -161,7 +158,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""A packing is possible if all its conditions hold. Conditions are evaluated in order, up to the first failure."""
+"""An operator can have a packing if all conditions hold, which are evaluated in order up to the first failure."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
@@ -171,7 +168,7 @@ PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:
-    """Return the weights of a convolution as [out][kernel_h][kernel_w][in]."""
+    """Return the weights of a convolution or depthwise convolution as [out][kernel_h][kernel_w][in]."""
     return op.own_weights if op.is_convolution else np.moveaxis(op.own_weights, -1, 0)[..., np.newaxis]
 
 

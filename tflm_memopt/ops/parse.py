@@ -1,4 +1,4 @@
-"""Parses each operator of a model into a RowOp. Every operator has already passed its constraints in `opset.OPSET`."""
+"""Parses operators of a model into RowOps. Each operator has already passed its constraints in `opset.OPSET`."""
 
 import math
 from collections.abc import Sequence
@@ -69,7 +69,6 @@ def mean(context: OperatorContext) -> RowOp:
 
 
 def reduce_extreme(context: OperatorContext) -> RowOp:
-    """Parse REDUCE_MAX and REDUCE_MIN as a pool over the reduced dimensions."""
     g, smallest = _reduction(context), context.op.type == "REDUCE_MIN"
     if _is_float(context):
         return _float_reduced(context, Kind.MIN_POOL_F32 if smallest else Kind.MAX_POOL_F32, g)
@@ -91,9 +90,7 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. Each index selects a pixel of the first
-    operand.
-    """
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. Each index selects one pixel."""
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -202,7 +199,7 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator that a user has described, and which works along the last dimension."""
+    """Parse a custom operator that a user has described, and that works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
@@ -222,7 +219,6 @@ def arg_max(context: OperatorContext) -> RowOp:
 
 
 def float_curve(context: OperatorContext) -> RowOp:
-    """Parse a function of one float32 operand. RELU and RELU6 only limit their operand."""
     rows, name = context.producer_rows(), context.op.type
     if (limits := {"RELU": FloatRange.POSITIVE, "RELU6": FloatRange.RELU6}.get(name)) is not None:
         return _row_op(context, Kind.CLAMP_F32, (rows,), rows, param=limits)
@@ -265,7 +261,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6 as a table for int8. An int16 RELU6 only clamps, like a max pool of one pixel."""
+    """Parse RELU6. An int16 RELU6 only clamps, like a max pool of one pixel."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -274,7 +270,6 @@ def relu6(context: OperatorContext) -> RowOp:
 
 
 def curve(context: OperatorContext) -> RowOp:
-    """Parse LOGISTIC and TANH as a table for int8, and as an interpolated table for int16."""
     if not _is_int16(context):
         return table(context)
     is_tanh, rows = context.op.type == "TANH", context.producer_rows()
@@ -293,7 +288,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """True if height and width are exchanged, so that the columns of a tensor of one row become rows."""
+    """True if height and width are exchanged, so that columns become rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:

@@ -1,9 +1,8 @@
 """Defines SUMS and ADD_SUMS, the two operators of a layer whose input channels are divided among devices.
 
-In SUMS, each device computes partial sums of the output from its input channels. Each device that needs the output
-receives the partial sums, and adds and rescales them in ADD_SUMS. SUMS and ADD_SUMS are custom operators in the models
-of devices. A partial sum is signed and little-endian, with as many bytes as its bounds require. A tensor of partial
-sums is int8, with one channel for each byte of a sum.
+With SUMS, each device computes partial sums of the output from its input channels. Each device that needs the output
+receives the partial sums, and adds and rescales them with ADD_SUMS. A partial sum is signed and little-endian, with as
+many bytes as its bounds require. A tensor of partial sums is int8, with one channel for each byte of a sum.
 """
 
 import math
@@ -23,7 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""The field `param` of ADD_SUMS has this number of bits per tensor for the size of a sum (tmo_sum_bytes())."""
+"""In the field `param` of ADD_SUMS, the size of a sum takes this number of bits for each tensor (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -46,10 +45,8 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS.
-
-    A sum has `operands[k]` bytes in operand k. `made` is the number of bytes of a sum in the output, or 0 if the output
-    is rescaled.
+    """Return the custom options of ADD_SUMS. A sum has `operands[k]` bytes in operand k, and `made` bytes in the
+    output, or 0 if the output is rescaled.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
@@ -77,7 +74,6 @@ def bytes_made(param: int) -> int:
 
 
 def in_order(param: int, order: Sequence[int]) -> int:
-    """Return the field `param` of an ADD_SUMS whose operands are reordered."""
     nbytes = _bytes(param)
     return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
 

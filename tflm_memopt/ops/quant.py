@@ -1,8 +1,8 @@
 """Computes the integer multipliers and limits of TFLM's kernels, bit by bit.
 
 The scales in a model are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
-float32 or in double. The docstring of each function names the TFLM function that it follows. TFLM functions named
-without a file are in tensorflow/lite/kernels/internal/quantization_util.cc.
+float32 or in double. Each docstring names the TFLM function that is followed, which is in
+tensorflow/lite/kernels/internal/quantization_util.cc if no file is named.
 """
 
 import math
@@ -39,8 +39,8 @@ def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is 0 for factors
-    below about 2^-31.
+    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). Factors below about 2^-31 give
+    0.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -69,10 +69,10 @@ def float32_quotient(a: float, b: float) -> float:
 
 def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:
     """Return the multipliers of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per filter scale, computed in
-    double.
+    double (GetQuantizedConvolutionMultipler, kernels/kernel_util.cc).
 
-    Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned TFLM uses double.
+    For FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned TFLM uses
+    double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -104,9 +104,7 @@ def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int 
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
-    """Return the multiplier of MEAN over `count` values, including the division by `count` (QuantizedMeanOrSum,
-    reduce.h).
-    """
+    """Return the multiplier of MEAN, which includes the division by `count` values (QuantizedMeanOrSum, reduce.h)."""
     value, shift = quantize_multiplier(scale_in / scale_out)
     bits = min(count.bit_length() - 1, 32, 31 + shift)
     return Multiplier((value << bits) // count, shift - bits)
@@ -127,7 +125,7 @@ def softmax_factor(beta: float, scale_in: float) -> float:
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """Return SOFTMAX's input multiplier and its limit diff_min (CalculateInputRadius). For inputs that are further
+    """Return SOFTMAX's input multiplier and the limit diff_min (CalculateInputRadius). For an input that is further
     below the largest input than diff_min, exp is 0.
     """
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))

@@ -110,7 +110,7 @@ class Access:
 
 
 def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Return the rows of each input that an output row needs, from a kernel description whose first axis is rows."""
+    """Return the rows of each input that an output row needs. The first axis of the kernel's description is rows."""
     return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
 
 
@@ -131,15 +131,15 @@ class Move:
     tap: int
     """In iteration y, the move reads input row first(y) + `tap`, or no row if this row is outside the input."""
     source: int
-    """Byte of the input row at which the first run of bytes to copy starts."""
+    """First byte that the move reads from the input row."""
     target: int
-    """Byte of the output row at which the copy of the first run starts."""
+    """First byte that the move writes to the output row."""
     nbytes: int
     count: int = 1
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """This number times the phase of the iteration is added to `source`."""
+    """The move adds this number, times the phase of the iteration, to `source`."""
     period: int = 1
     shift: int = 0
 
@@ -190,7 +190,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """An operator in the form that planner, checker and lowering use."""
+    """An operator in the form that planner, checker and lowering use. `reads[k]` has the size of input k. If an input's
+    producer divides the input differently into rows, the whole input must be in memory.
+    """
 
     kind: Kind
     name: str
@@ -207,26 +209,21 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV has weights [out][kernel_h][kernel_w][in], and DEPTHWISE has weights [kernel_h][kernel_w][out]. The weights
-    of GATHER are a table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. The last axis of float32
-    weights counts bytes.
+    """CONV has weights [out][kernel_h][kernel_w][in], DEPTHWISE has weights [kernel_h][kernel_w][out], and GATHER has a
+    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. The last axis of float32 weights counts
+    bytes.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """A bias for int16 activations takes 64 bits, the lower half first. A float32 bias is stored as its bits."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """An operator has one Q31 multiplier, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one
-    multiplier for each operand and one for the output. PRELU and LEAKY_RELU have one multiplier for positive and one
-    for negative values.
+    """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one for each operand and
+    one for the output. PRELU and LEAKY_RELU have one for positive and one for negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. Operators of int16 store the activation range in
-    `param`. SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table in `param`.
-    ARG_MAX searches for the smallest value if `param` is 1. With the packing DSP_CONV, a `param` of 1 selects the wide
-    tile. With the packing DSP_DENSE, all channels have the same scale if `param` is 1. QUANTIZE and DEQUANTIZE store
-    the bits of the float32 scale in `param`. Operators of float32 store quant.float_form() in `param`, and a SOFTMAX of
-    float32 stores the bits of beta.
+    """A number whose meaning depends on the kind (`PARAMETERS` in lower/program.py) and on the packing. With DSP_CONV,
+    1 selects the wide tile. With DSP_DENSE, 1 means that all channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""
@@ -286,7 +283,6 @@ class RowOp:
 
     @property
     def takes_greatest(self) -> bool:
-        """True if each int8 output channel is the maximum of the same input channel under a window."""
         return self.kind is Kind.MAX_POOL and self.param == 0
 
     @property
@@ -306,12 +302,10 @@ class RowOp:
 
     @property
     def is_channelwise(self) -> bool:
-        """True if each int8 output channel is computed from the same channel of each input."""
         return self.traits.channels is Channels.OWN and self.element_bytes == 1
 
     @property
     def makes_sums(self) -> bool:
-        """True if each output channel is a sum of `param` bytes over some input channels."""
         return self.kind is Kind.SUMS
 
     @property
@@ -334,10 +328,10 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """True if the operator makes one output row from all input rows, and can process one input row at a time. A
-        reducible operator adds each input row to 32-bit sums (msf-CNN, section 7), or writes the row into the output.
-        Sums of float32 are added in the same order as for a whole window. Sums of int16 products have 64 bits, so int16
-        convolutions are excluded.
+        """True if the operator makes one output row from all input rows, and can process one input row at a time. The
+        operator adds each row to 32-bit sums (msf-CNN, section 7), or writes the row into the output. Sums of float32
+        are added in the order of a whole window. Sums of int16 products have 64 bits, so int16 convolutions are not
+        reducible.
         """
         if self.scatters:
             return True
@@ -372,7 +366,7 @@ class RowOp:
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of the 32-bit sums of an operator that processes one input row at a time."""
+        """Bytes of 32-bit sums, if the operator processes one input row at a time."""
         return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
@@ -420,9 +414,8 @@ class RowOp:
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
-        """Return the bytes of scratch that a kernel with packed weights needs on one core.
-
-        An iteration makes `columns` columns, and `at_once` iterations run together.
+        """Return the bytes of scratch of a packed kernel on one core, if an iteration makes `columns` columns and
+        `at_once` iterations run together.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
@@ -463,7 +456,7 @@ class RowOp:
 
     @property
     def rows_at_once(self) -> int:
-        """Number of rows that an iteration reads from all inputs together, if no window is clipped."""
+        """Number of rows that an iteration reads from all inputs together."""
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:

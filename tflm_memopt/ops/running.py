@@ -1,8 +1,8 @@
-"""To compute a mean over a sliding input, each inference adds new rows to sums in a state, and subtracts old rows.
+"""Computes a mean over a sliding input by adding new rows to sums in a state, and subtracting old rows.
 
-Another state keeps the input rows whose values are in the sums. A reset fills
-the sums and the kept rows with zeros. Addition and subtraction of int32 sums are exact. A row that depends on padding
-is not kept, and is added only in the inference that computes it.
+Another state keeps the input rows whose values are in the sums. A reset fills both states with zeros. Addition and
+subtraction of int32 sums are exact. A row that depends on padding is not kept, and is added only in the inference that
+computes it.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,8 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return a sliding mean of several operands. Each operand is a tensor, its rows, and the number of rows to read.
-
-    The operands are the new rows, the buffer with the oldest rows, rows that depend on padding (if any), and sums.
+    """Return a sliding mean of several operands: the new rows, the buffer with the oldest rows, rows that depend on
+    padding (if any), and the sums. Each operand is a tensor, its rows, and the number of rows to read.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

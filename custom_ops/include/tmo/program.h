@@ -55,24 +55,24 @@
 #define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
-/* All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET. */
+/* Cores that run the same packed programs, with the prefix TMO_TARGET in C. */
 enum {
-  TMO_TARGET_GENERIC = 0, /* Programs of this family run on any core, because no operator is packed. */
-  TMO_TARGET_DSP = 1, /* This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
-  TMO_TARGET_MVE = 2, /* This family has the cores with Helium, which also run programs that are packed for DSP. */
-  TMO_TARGET_RVV = 3, /* This family has the RISC-V cores with vectors, Zve32x or more. */
-  TMO_TARGET_ESP = 4, /* This family has Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
+  TMO_TARGET_GENERIC = 0, /* All cores, since no operator is packed. */
+  TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
+  TMO_TARGET_MVE = 2, /* Cores with Helium, which also run programs that are packed for DSP. */
+  TMO_TARGET_RVV = 3, /* RISC-V cores with vectors, Zve32x or more. */
+  TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
-/* A packing is a layout of an operator's constants. In C, the name of a packing has the prefix TMO_PACKING. */
+/* Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C. */
 enum {
   TMO_PACKING_NONE = 0,
   TMO_PACKING_DSP_CONV = 1, /* An int16 holds two weights, A of one output channel and B of the next, as 256 * B + A for SMLAD. */
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
-  TMO_PACKING_DSP_ADD = 5, /* ADD has its three scales in the form that the kernel needs. */
-  TMO_PACKING_DSP_DENSE = 6, /* The weights of three pairs of output channels alternate, for a layer with a single pixel. */
+  TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD have the form that the kernel needs. */
+  TMO_PACKING_DSP_DENSE = 6, /* For a layer with a single pixel, the weights of three pairs of output channels alternate. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
