@@ -7,7 +7,7 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""A source file has at most this many bytes. A byte of the model takes about six characters in C."""
+"""Most bytes of a source file. A byte of the model takes about six characters in C."""
 HINT = "give the .tflite file, or C source with one model as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(
@@ -20,9 +20,8 @@ _LONGEST = 20
 
 
 def model_of(source: bytes) -> bytes:
-    r"""Return the model in C or C++ source.
-
-    Raises ModelError if no list or several lists begin like a .tflite file, or if the list is damaged.
+    r"""Return the model in C or C++ source. Raises ModelError if no list or several lists begin like a .tflite file, or
+    if the list is damaged.
 
     >>> model_of(b"const unsigned char m[] = {0x1c, 0, 0, 0, 0x54, 0x46, 0x4c, 51, /* more */ 0xff};")
     b'\x1c\x00\x00\x00TFL3\xff'

@@ -6,7 +6,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""One inference may run subgraphs this many times. TFLM plans memory for each run of a subgraph."""
+"""Most runs of subgraphs in one inference. TFLM plans memory for each run of a subgraph."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),
@@ -34,7 +34,7 @@ def called_from_main(graphs: Sequence[Graph]) -> set[int]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raise ModelError if a subgraph calls itself, even indirectly, or if subgraphs run too often for TFLM."""
+    """Raise ModelError if a subgraph calls itself, even indirectly, or if subgraphs run more than MOST_RUNS times."""
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:

@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
 FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
-follows is inside the file. The number of tables in a file is limited. The module checks the tables of operator options,
-but not their vectors. The reader catches exceptions for invalid vectors in options.
+follows is inside the file. The module checks the tables of operator options, but not their vectors. For invalid vectors
+in options, the reader catches exceptions.
 """
 
 import struct
@@ -18,11 +18,11 @@ HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""The module follows at most this many tables, like flatbuffers::Verifier. Files can refer to one table many times."""
+"""Most tables that the module follows, like flatbuffers::Verifier. Files can refer to one table many times."""
 
 STRING = "string"
 TABLE = "table"
-"""The module does not check the fields of a table of this type, such as a union's table."""
+"""Type of a table whose fields are not checked, such as a union's table."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {
@@ -50,7 +50,7 @@ SCHEMA: Schema = {
 
 
 def check(data: bytes) -> None:
-    """Raise ModelError if a part of `data` that the reader uses is not a well-formed .tflite flatbuffer."""
+    """Raise ModelError if `data` is not a well-formed .tflite flatbuffer, as far as the reader uses it."""
     check_start(data)
     _Walk(data).table("Model", 0, "model")
 

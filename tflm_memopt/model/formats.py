@@ -7,7 +7,7 @@ from tflm_memopt.errors import ModelError
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
-"""The first bytes of a file, up to this number, suffice to identify the file's format."""
+"""Number of bytes at a file's start that suffice to identify its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Ra
 
 
 def format_of(start: bytes) -> OtherFormat | None:
-    r"""Return the format of a file, if it is known. `start` contains at least the first START bytes of the file.
+    r"""Return the format of a file, if it is known. `start` has at least the first START bytes of the file.
 
     >>> format_of(b"\x93NUMPY\x01\x00").name
     'a NumPy array'
@@ -59,7 +59,7 @@ def _first_in_zip(start: bytes) -> bytes:
 
 
 def _is_torch(start: bytes) -> bool:
-    """Return whether PyTorch wrote the file: a zip that starts with NAME/data.pkl, or an older pickle."""
+    """Return whether PyTorch wrote the file, as a zip that starts with NAME/data.pkl or as an older pickle."""
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 

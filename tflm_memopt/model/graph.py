@@ -1,4 +1,4 @@
-"""Represents a model as plain, frozen data: the tensors and operators of its subgraphs."""
+"""Represents a model as plain, frozen data."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 TensorId = int
 ABSENT: TensorId = -1
-"""A missing optional operand, such as a bias, has this number."""
+"""Number of a missing optional operand, such as a bias."""
 VIEW = "VIEW"
-"""An operator of this type only changes a tensor's shape."""
+"""Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""An operator of this type keeps its operand for the next inference, and its output has no bytes."""
+"""Type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
 STATE = "state"
-"""Under this key, WRITE_STATE's options have the tensor that holds the kept value in the next inference."""
+"""Key in WRITE_STATE's options for the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""A dense layer and sums along time replace an SVDF. Each of these operators has all operands of the SVDF."""
+"""Types of the dense layer and of the sums along time that replace an SVDF. Both have all operands of the SVDF."""
 OPERANDS = "operands"
-"""A builtin operator also needs operands with the new shape, which VIEW's options have under this key."""
+"""Key in VIEW's options for the operands with the new shape, which TFLM's own operator also needs."""
 VIEW_OF = "view_of"
-"""Under this key, VIEW's options have the operator's type in the model."""
+"""Key in VIEW's options for the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Messages and reports use these names for operator types that no model has."""
+"""Names in messages and reports for types of operators that no model has."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -35,7 +35,7 @@ ITEM_BYTES: Mapping[str, int] = {
 
 
 LONGEST_NAME = 40
-"""Messages shorten the name of a tensor to this number of characters."""
+"""Most characters of a tensor's name in messages."""
 
 
 def short_name(name: str) -> str:
@@ -63,7 +63,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor, with its index in the model's list of tensors as `id`, or a higher number after a rewrite."""
+    """A tensor, whose `id` is an index in the model's list of tensors, or a higher number after a rewrite."""
 
     id: TensorId
     name: str
@@ -105,7 +105,7 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces. By default, only operator `index` is replaced."""
+    """Indices of the model's operators that this operator replaces, by default only `index`."""
 
     @property
     def kind(self) -> str:
@@ -117,7 +117,7 @@ class Op:
 
     @property
     def number(self) -> int:
-        """In messages, the index of the model's operator: `index`, or the first operator that was replaced."""
+        """Index of an operator of the model for messages: `index`, or the first operator that was replaced."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 
@@ -127,12 +127,12 @@ class StateTensor:
 
     tensor: TensorId
     fill: int
-    """All bytes of the state have this value before the first inference and after a reset."""
+    """Value of all bytes of the state before the first inference and after a reset."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """One subgraph, with operators in a topological order."""
+    """A subgraph, with operators in a topological order."""
 
     tensors: Mapping[TensorId, Tensor]
     ops: tuple[Op, ...]
@@ -141,7 +141,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """All subgraphs in the file's order if the graph is the model's first subgraph, otherwise ()."""
+    """All subgraphs in the file's order, for the model's first subgraph only."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)

@@ -1,7 +1,7 @@
 """Describes and compares the inputs and outputs of models.
 
 A rewrite that changes inputs or outputs, such as `--int8-io`, records the changes in the rewritten model's metadata.
-From the recorded changes, a caller can convert values, and `verify` can compare the models.
+From the record, a caller can convert values, and `verify` can compare the models.
 """
 
 import json
@@ -14,9 +14,9 @@ from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 ANY = "any"
-"""`Changes.kernels` has this value for a plan that is valid with all TFLM kernels."""
+"""Value of `Changes.kernels` for a plan that is valid with all TFLM kernels."""
 METADATA = "tflm-memopt"
-"""The package records its rewrite in the metadata entry with this name."""
+"""Name of the metadata entry in which the package records its rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Changes:
     input: str = ""
     """Place of the only input: "stream:ROWS", "sliding:ROWS" or "external" as in `--input`, or "" for the arena."""
     kernels: str = ""
-    """TFLM kernels for which a plan with builtin operators is valid: a value of `--kernels`, or ANY."""
+    """TFLM kernels for which a plan with builtin operators is valid, as in `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
@@ -76,7 +76,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes that `metadata`, the content of a model's entry METADATA or None, records."""
+    """Return the recorded changes. `metadata` is the content of a model's entry METADATA, or None."""
     if metadata is None:
         return Changes()
     try:
@@ -95,7 +95,7 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
     """Return the rewritten graph with an input in the arena that has the original's whole shape. Raises InterfaceError
-    if the two models cannot have the same origin.
+    if the models cannot have the same origin.
     """
     if not changes.input:
         return rewritten

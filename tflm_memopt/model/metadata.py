@@ -21,11 +21,11 @@ from tflm_memopt.model.reader import Model
 ENTRY = "TFLITE_METADATA"
 IDENTIFIER = b"M001"
 AXIS_LABELS = 2
-"""A file of this AssociatedFileType has a label for each value of an output."""
+"""AssociatedFileType of a file with a label for each value of an output."""
 NORMALIZATION = 1
-"""This value of ProcessUnitOptions stands for value = (pixel - mean) / standard deviation."""
+"""Value of ProcessUnitOptions that stands for value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""A file of labels with more bytes than this is ignored."""
+"""Most bytes of a file of labels. A larger file is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
@@ -34,7 +34,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use. The fields are empty if metadata are missing or unreadable."""
+    """Metadata that a program can use, with empty fields for missing or unreadable metadata."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

@@ -24,10 +24,10 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""A tensor with more bytes than this limit is damaged or not meant for a microcontroller."""
+"""Most bytes of an activation. A larger one is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""This number of models is cached, because one conversion reads the same bytes several times."""
+"""Number of models that are cached, because one conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 
@@ -60,7 +60,7 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """True if the first dimension of an input can have any size, for which converters write 1."""
+        """True if the first dimension of an input can have any size."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 
@@ -109,7 +109,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """Return a schema string, which the object API represents as bytes or None."""
+    """Return a string of the schema, which the object API represents as bytes or None."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
@@ -230,9 +230,8 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:
-    """Return all fields of an options table by schema name, with padding and fused activation as names.
-
-    The result is empty if the table belongs to another type of operator. TFLM ignores a table of a wrong type, too.
+    """Return all fields of an options table by schema name, with padding and fused activation as names. A table for
+    another type of operator gives no options, as in TFLM.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Maps the number of LOGISTIC and the number of TANH operators in one time step to the kind of a recurrent layer."""
+"""Kind of a recurrent layer, by the number of LOGISTIC and of TANH operators in one time step."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {
@@ -34,7 +34,7 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the name of the recurrent layer whose step a subgraph computes, possibly with several cells."""
+    """Return the recurrent layer whose step a subgraph computes, possibly with several cells."""
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

@@ -6,9 +6,9 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
-"""Operators of these types depend on each other through variables and not through tensors."""
+"""Types of operators that depend on each other through variables and not through tensors."""
 Variable = tuple[bytes, bytes]
-"""The container and the name of a variable."""
+"""Container and name of a variable."""
 
 
 def handles(graph: Graph) -> Mapping[TensorId, Variable]:

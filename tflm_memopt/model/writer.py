@@ -15,7 +15,7 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""schema.fbs requires this alignment of Buffer.data (force_align: 16), which Python's object API ignores."""
+"""Alignment of Buffer.data in schema.fbs (force_align: 16), which Python's object API ignores."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
@@ -49,7 +49,7 @@ def check_alignment(data: bytes) -> None:
 
 
 class _Builder(flatbuffers.Builder):  # type: ignore[misc]
-    """Writes equal strings only once, since signatures repeat tensor names."""
+    """Writes each string only once, since signatures repeat tensor names."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -105,8 +105,8 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. An
-    activation has buffer 0, which is empty.
+    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. Buffer 0,
+    which is empty, is for activations.
     """
     quantization = None
     if np.size(scale):
@@ -128,9 +128,7 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, which is added if it is missing. `operator` is an operator's name in the
-    schema, such as CONV_2D.
-    """
+    """Return the index of an operator code, which is added if it is missing. `operator` is a name in the schema."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if (
@@ -181,7 +179,7 @@ def drop_input(tree: Any, tensor: int) -> None:
 
 def drop_unused(tree: Any) -> Mapping[int, int]:
     """Drop unused tensors of subgraph 0, then unused buffers and operator codes. Return the new index of each remaining
-    tensor. Buffer 0, which is empty by convention, is never dropped.
+    tensor. Buffer 0, which is empty by convention, always remains.
     """
     tensors = _drop_tensors(tree)
     _drop_opcodes(tree)
@@ -213,8 +211,8 @@ def _drop_opcodes(tree: Any) -> None:
 
 
 def _drop_buffers(tree: Any) -> None:
-    """Buffers in the deprecated list Model.metadata_buffer count as used."""
     tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
+    # buffers in the deprecated list Model.metadata_buffer count as used
     old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
     new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})
     tree.buffers = [tree.buffers[i] for i in new]

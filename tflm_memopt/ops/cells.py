@@ -15,16 +15,8 @@ from numpy.typing import NDArray
 from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import quant
+from tflm_memopt.ops.constraints import memory
 from tflm_memopt.ops.constraints.base import quantization, values, zero_point
-from tflm_memopt.ops.constraints.memory import (
-    BIASES,
-    CELLS,
-    CURVE_POWER,
-    HIDDEN,
-    HIDDEN_WEIGHTS,
-    INPUT_WEIGHTS,
-    svdf_sizes,
-)
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
@@ -35,7 +27,7 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 def svdf_features(context: OperatorContext) -> RowOp:
     """Parse the dense layer of an SVDF, whose output has the state's scale and the channel order [rank][unit]."""
-    size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
+    size, (x, features, state) = memory.svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
     return context.row_op(
@@ -52,7 +44,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 def svdf_time(context: OperatorContext) -> RowOp:
     """Parse the time filters of an SVDF, which read the features of this time step and the older ones in the state."""
-    size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
+    size, (time, state) = memory.svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
     return context.row_op(
@@ -72,13 +64,13 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 def lstm(context: OperatorContext) -> RowOp:
     """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The `bias` of the result begins with the table of the sigmoid."""
-    x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
+    x, hidden, cells = (context.input(k) for k in (0, memory.HIDDEN, memory.CELLS))
     steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)
     weights, biases = _gates(context, *zero_points)
     return context.row_op(
         Kind.LSTM,
-        operands=(0, HIDDEN, CELLS),
+        operands=(0, memory.HIDDEN, memory.CELLS),
         reads=(Rows(steps, 1, x.shape[-1]), Rows(1, 1, units), Rows(1, 1, 2 * units)),
         writes=Rows(steps, 1, units),
         input_zero_points=(*zero_points, 0),
@@ -99,9 +91,9 @@ def lstm(context: OperatorContext) -> RowOp:
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Return an LSTM's weights [out][gate][in], and biases [out][gate][2] for the input and the hidden state."""
-    of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
-    of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
-    biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)
+    of_input = np.stack([values(context.input(k)) for k in memory.INPUT_WEIGHTS], 1)
+    of_hidden = np.stack([values(context.input(k)) for k in memory.HIDDEN_WEIGHTS], 1)
+    biases = np.stack([values(context.input(k)) for k in memory.BIASES], 1).astype(np.int64)
     sums = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
     wrapped = np.stack(sums, -1).astype(np.uint32).view(np.int32)
     return np.ascontiguousarray(np.concatenate([of_input, of_hidden], -1)), wrapped
@@ -109,13 +101,13 @@ def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDA
 
 def _gate_scales(context: OperatorContext) -> list[Multiplier]:
     """Return the multipliers of an LSTM's gates (PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc)."""
-    x, hidden, cells = (float(_scale(context.input(k))) for k in (0, HIDDEN, CELLS))
+    x, hidden, cells = (float(_scale(context.input(k))) for k in (0, memory.HIDDEN, memory.CELLS))
     found: list[Multiplier] = []
-    for of_input, of_hidden in zip(INPUT_WEIGHTS, HIDDEN_WEIGHTS, strict=True):
+    for of_input, of_hidden in zip(memory.INPUT_WEIGHTS, memory.HIDDEN_WEIGHTS, strict=True):
         for scale, weights in ((x, of_input), (hidden, of_hidden)):
             found += quant.weighted(scale, [float(_scale(context.input(weights)))], GATE_SCALE)
     made = CURVE_SCALE * cells / cells, CURVE_SCALE * CURVE_SCALE / cells, CURVE_SCALE * CURVE_SCALE / hidden
-    shift = round(math.log2(cells)) + CURVE_POWER
+    shift = round(math.log2(cells)) + memory.CURVE_POWER
     curved = Multiplier(3 << max(shift, 0), max(-shift, 0))
     return [*found, *(quant.quantize_multiplier(factor) for factor in made), curved]
 

@@ -143,7 +143,9 @@ OPSET: Mapping[str, Row] = {
         ("MEAN", "SUM"), _row(parse.mean, common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes)
     ),
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), _EXTREME),
-    "GATHER": _row(parse.gather, _TWO, common.options("axis"), moving.indices, moving.table, moving.gathered),
+    "GATHER": _row(
+        parse.gather, _TWO, common.options("axis"), moving.selected, moving.leading_axis, moving.table, moving.gathered
+    ),
     "RESIZE_BILINEAR": _row(
         parse.resize_bilinear,
         _TWO,

@@ -209,7 +209,7 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     y = net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), "INT16", (0.1, 3), data=[1, 2]))
     assert (refused(net, y).code, refused(net, y).detail) == (
         "constant_operand",
-        "tensor 1 't1' is int16 with zero point 3",
+        "tensor 1 't1' has scale 0.1, zero point 3",
     )
     net = Net(activations="INT16")
     y = conv(net, bias=False)

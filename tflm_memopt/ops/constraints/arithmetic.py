@@ -28,8 +28,6 @@ def constant_operand(context: OperatorContext) -> str | None:
             return f"{name(t)} is {t.dtype} {list(t.shape)}"
         if t.constant and t.dtype in ("INT8", "INT16") and (fault := scale_fault(t)):
             return fault
-        if t.constant and t.dtype == "INT16" and quantization(t).zero_point[0] != 0:
-            return f"{name(t)} is int16 with zero point {quantization(t).zero_point[0]}"
     return None
 
 

@@ -85,7 +85,7 @@ def scale_fault(tensor: Tensor) -> str | None:
         return f"{name(tensor)} has no scale"
     if len(q.scale) != 1:
         return f"{name(tensor)} has {len(q.scale)} scales"
-    least, most = (0, 255) if tensor.dtype == "UINT8" else (quant.INT8_MIN, quant.INT8_MAX)
+    least, most = {"UINT8": (0, 255), "INT16": (0, 0)}.get(tensor.dtype, (quant.INT8_MIN, quant.INT8_MAX))
     if not is_scale(q.scale[0]) or not least <= q.zero_point[0] <= most:
         return f"{name(tensor)} has scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
     return None

@@ -2,7 +2,7 @@
 
 from tflm_memopt.format.limits import MAX_SHIFT
 from tflm_memopt.ops import converting, lookup, quant
-from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, quantization, scale_fault
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import Kind
 
@@ -31,10 +31,8 @@ def cast_types(context: OperatorContext) -> str | None:
 @hint(QUANTIZE)
 def one_scale(context: OperatorContext) -> str | None:
     """Integers must have one positive scale and a zero point in the range of their type; int16 has zero point 0"""
-    integers = [t for t in activations(context) if t.dtype != "FLOAT32"]
-    fault = next((fault for t in integers if (fault := scale_fault(t))), None)
-    shifted = [t for t in integers if not fault and t.dtype == "INT16" and quantization(t).zero_point[0] != 0]
-    return fault or next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
+    integers = (t for t in activations(context) if t.dtype != "FLOAT32")
+    return next((fault for t in integers if (fault := scale_fault(t))), None)
 
 
 @hint(QUANTIZE)
