@@ -3,7 +3,6 @@ which they are checked, and a function that parses the operator.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -312,18 +311,10 @@ def refusal(context: OperatorContext) -> Unsupported | None:
     for constraint in row.constraints:
         detail = constraint(context)
         if detail is not None:
-            return _wrong_type(row, context) or _refused(constraint, detail)
+            return _refused(constraint, detail)
     if row is OWN and CUSTOM_OPERATORS[context.op.type].numbers(context) is None:
         detail, hint = f"its numbers() returned None for {context.op.type}", "describe that form as well"
         return Unsupported("own_form", "It must have the form that its custom description supports", detail, hint)
-    return None
-
-
-def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Of several reasons, a wrong type explains most, and is named first."""
-    types = [one for one in row.constraints if one in common.TYPES]
-    with suppress(LookupError):  # operands may be absent
-        return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
 
 

@@ -5,7 +5,6 @@ detection_postprocess.cc. For some operators, Init reads the number of persisten
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from tflm_memopt.tflm.builtin_memory import Kernel, Node, Persistent, Prepare, Scratch, Step, reads, temps
@@ -19,16 +18,19 @@ KISS_FACTORS = 264
 """The struct kiss_fft_state has two ints and 64 factors before its twiddle factors (kissfft/_kiss_fft_guts.h)."""
 
 
-def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]], node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay a Prepare or Init that reads the custom options, which are a flexbuffer map."""
-    from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
+def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prepare:
+    """Return a Prepare or Init that reads the custom options, which are a flexbuffer map."""
 
-    try:
-        options = flexbuffers.Loads(node.options["custom_options"])
-        found = list(steps(node, options, abi))
-    except Exception:  # for damaged options, flexbuffers raises arbitrary exceptions, and TFLM crashes
-        return
-    yield from found
+    def replay(node: Node, abi: Abi) -> Iterator[Step]:
+        from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
+
+        try:
+            found = list(steps(node, flexbuffers.Loads(node.options["custom_options"]), abi))
+        except Exception:  # for damaged options, flexbuffers raises arbitrary exceptions, and TFLM crashes
+            return
+        yield from found
+
+    return replay
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
@@ -44,23 +46,27 @@ def _circular_buffers(node: Node, capacity: int, abi: Abi) -> Iterator[Step]:
         yield _circular_buffer(capacity, abi)
 
 
+@_with_options
 def _delay(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0")
     frame = node.dim("i0", node.rank("i0") - 1)
     yield from _circular_buffers(node, frame + int(options["delay_length"]), abi)
 
 
+@_with_options
 def _framer(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0 o1")
     size, step = int(options["frame_size"]), int(options["frame_step"])
     yield from _circular_buffers(node, -(-size // step) * step, abi)
 
 
+@_with_options
 def _stacker_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     frames = int(options["stacker_left_context"]) + int(options["stacker_right_context"]) + 1
     yield _circular_buffer(int(options["num_channels"]) * frames, abi)
 
 
+@_with_options
 def _overlap_add(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0")
     rank = node.rank("i0")
@@ -71,10 +77,12 @@ def _overlap_add(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent(size * ELEMENT_BYTES[int(options["T"])])
 
 
+@_with_options
 def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     yield Persistent(_fft_state(options, abi))
 
 
+@_with_options
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     """Allocate the inverse FFT's state. For floats, TFLM adds a length and a pointer (signal/src/irfft_float.cc)."""
     own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
@@ -87,6 +95,7 @@ def _fft_state(options: Options, abi: Abi) -> int:
     return 3 * size_of("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
 
 
+@_with_options
 def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0")
     yield Scratch(int(options["fft_length"]) * ELEMENT_BYTES[int(options["T"])])
@@ -98,7 +107,7 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
     def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent((int(options["num_channels"]) + more) * nbytes)
 
-    return partial(_with_options, steps)
+    return _with_options(steps)
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
@@ -124,6 +133,7 @@ PRUNE = "DecodeStatePrune"
 DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
 
 
+@_with_options
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     detections, classes = int(options["max_detections"]), int(options["num_classes"])
     yield from temps(node, "i0 i1 i2")
@@ -139,7 +149,7 @@ def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[S
 
 
 KERNELS: Mapping[str, Kernel] = {
-    "SignalDelay": Kernel(state="signal::DelayParams", prepare=partial(_with_options, _delay)),
+    "SignalDelay": Kernel(state="signal::DelayParams", prepare=_delay),
     "SignalEnergy": Kernel(state="signal::EnergyParams", prepare=reads("i0 o0")),
     "SignalFftAutoScale": Kernel(prepare=reads("i0 o0 o1")),
     "SignalFilterBank": Kernel(
@@ -150,21 +160,13 @@ KERNELS: Mapping[str, Kernel] = {
         state="signal::SpectralSubtractionParams", init=_channels(4), prepare=reads("i0 o0 o1")
     ),
     "SignalFilterBankSquareRoot": Kernel(prepare=reads("i0 i1 o0")),
-    "SignalFramer": Kernel(state="signal::FramerParams", prepare=partial(_with_options, _framer)),
-    "SignalIrfft": Kernel(
-        state="signal::IrfftParams", init=partial(_with_options, _inverse_fft_init), prepare=reads("i0 o0")
-    ),
-    "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=partial(_with_options, _overlap_add)),
+    "SignalFramer": Kernel(state="signal::FramerParams", prepare=_framer),
+    "SignalIrfft": Kernel(state="signal::IrfftParams", init=_inverse_fft_init, prepare=reads("i0 o0")),
+    "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=_overlap_add),
     "SignalPCAN": Kernel(state="signal::PcanParams", prepare=reads("i0 i1 i2 o0")),
-    "SignalRfft": Kernel(
-        state="signal::RfftParams", init=partial(_with_options, _fft_init), prepare=partial(_with_options, _rfft)
-    ),
-    "SignalStacker": Kernel(
-        state="signal::StackerParams", init=partial(_with_options, _stacker_init), prepare=reads("i0 o0 o1")
-    ),
+    "SignalRfft": Kernel(state="signal::RfftParams", init=_fft_init, prepare=_rfft),
+    "SignalStacker": Kernel(state="signal::StackerParams", init=_stacker_init, prepare=reads("i0 o0 o1")),
     "SignalWindow": Kernel(state="signal::WindowParams", prepare=reads("i0 i1 o0")),
     "TFLM_DECODE": Kernel(prepare=_decode),
-    "TFLite_Detection_PostProcess": Kernel(
-        state="detection_postprocess::OpData", prepare=partial(_with_options, _detection_postprocess)
-    ),
+    "TFLite_Detection_PostProcess": Kernel(state="detection_postprocess::OpData", prepare=_detection_postprocess),
 }

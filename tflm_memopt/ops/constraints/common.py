@@ -162,6 +162,3 @@ def no_activation(context: OperatorContext) -> str | None:
     """An operator of int32 must have no fused activation"""
     activation = context.op.options.get("fusedActivationFunction")
     return None if activation == "NONE" else f"it is {activation}"
-
-
-TYPES = (int32_activations, int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
