@@ -11,13 +11,13 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Under this key, `Op.options` has the padding (top, bottom, left, right) of a PAD that was merged."""
+"""Key in `Op.options` for the padding (top, bottom, left, right) of a PAD that was merged."""
 
 PIECE = "piece"
-"""Under this key, the options of SPLIT, SPLIT_V and UNPACK have the part to copy as (axis, begin, end)."""
+"""Key in the options of SPLIT, SPLIT_V and UNPACK for the part to copy, as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Under this key, the options of a data movement list the operators that the movement replaces, in order."""
+"""Key in the options of a data movement for the operators that the movement replaces, in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -31,13 +31,13 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""SVDF and LSTM operators own the variables with these operand numbers."""
+"""Numbers of the operands of SVDF and LSTM that are the operator's own variables."""
 
 ONE_PIXEL = 1024
-"""RESIZE_BILINEAR counts positions in units of 1/1024 of a pixel."""
+"""Units of a position in RESIZE_BILINEAR, which counts in 1/1024 of a pixel."""
 
 AXES = "axes"
-"""Under this key, the options of MEAN have axes that replace those of the second operand."""
+"""Key in the options of MEAN for axes that replace those of operand 1."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -119,9 +119,9 @@ class OperatorContext:
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """Maps each view to the tensor whose bytes the view shares."""
+    """The tensor whose bytes each view shares."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """Maps each tensor that an earlier operator writes to the tensor's division into rows."""
+    """The rows into which earlier operators divide their outputs."""
 
     def tensor(self, k: int) -> Tensor | None:
         present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
@@ -185,20 +185,16 @@ class OperatorContext:
     def dilations(self) -> tuple[int, int]:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
-    def spans(self) -> tuple[Span, Span]:
-        """Return output size and padding of a window over an input of four dimensions, along height and along width."""
-        options, (_, h, w, _) = self.op.options, self.input().shape
+    def spans(self, tensor: Tensor | None = None) -> tuple[Span, Span]:
+        """Return output size and padding of the operator's window over a tensor, by default the input, along height and
+        along width.
+        """
+        options, (_, h, w, _) = self.op.options, (tensor or self.input()).shape
         explicit = options.get(EXPLICIT_PADDING)
         vertical, horizontal = (explicit[:2], explicit[2:]) if explicit else (options["padding"],) * 2
         axes = zip((h, w), self.kernel(), self.strides(), self.dilations(), (vertical, horizontal), strict=True)
         high, wide = (span(*axis) for axis in axes)
         return high, wide
-
-    def output_spans(self) -> tuple[Span, Span]:
-        """Return output size and padding of the convolution that maps a TRANSPOSE_CONV's output to its input."""
-        (kernel_h, kernel_w), (stride_h, stride_w), (_, h, w, _) = self.kernel(), self.strides(), self.output.shape
-        padding = self.op.options["padding"]
-        return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)
 
     def resize_scales(self) -> tuple[int, int]:
         """Return the distance of adjacent output rows and columns in RESIZE_BILINEAR's input, in 1/1024 of a pixel."""

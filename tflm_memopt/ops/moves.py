@@ -257,10 +257,6 @@ def _runs(slot: _Slot) -> Iterator[Move]:
 
 
 def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
-    same = np.flatnonzero(lengths[i:] != lengths[i])
-    end = i + int(same[0]) if len(same) else len(lengths)
-    if end - i < 3:
-        return end
-    uneven = (np.diff(target[i:end], 2) != 0) | (np.diff(source[i:end], 2) != 0)
-    broken = np.flatnonzero(uneven)
-    return i + int(broken[0]) + 2 if len(broken) else end
+    steps = np.diff(np.stack([target, source])[:, i:])
+    alike = (lengths[i + 1 :] == lengths[i]) & (steps == steps[:, :1]).all(axis=0)
+    return i + 1 + int(np.append(alike, False).argmin())

@@ -140,8 +140,10 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, whose operand with the output shape an earlier rewrite has removed."""
-    filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
+    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. A rewrite has removed the operand with the
+    output's shape.
+    """
+    filter_, padding = values(context.input(1)), (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
     if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:

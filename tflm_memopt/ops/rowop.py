@@ -170,7 +170,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Operators read the rows of the buffer as this tensor, from the oldest row to the newest."""
+    """Operators read the buffer's rows as this tensor, from the oldest row to the newest."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -432,8 +432,8 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles. An operator that exchanges rows with other devices may, and so may an
-        operator that reads windows and no state.
+        """True if the operator may run in tiles, because it exchanges rows with other devices, or reads windows and no
+        state.
         """
         return not self.access and (not self.stateful or self.message is not None)
 

@@ -39,7 +39,8 @@ class Wanted:
     """Source of each request: a tensor, given as (subgraph, tensor), or a scratch request."""
     scopes: tuple[tuple[int, int], ...]
     """Subgraph and position of the operator that opens each allocation scope. Scope 0, which is open before all
-    operators, is listed with the first operator, and the scope of a called subgraph with the operator that calls it.
+    operators, is listed with the first operator. The scope of a called subgraph is listed with the operator that calls
+    the subgraph.
     """
 
 

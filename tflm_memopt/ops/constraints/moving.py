@@ -48,7 +48,7 @@ def plain_slice(context: OperatorContext) -> str | None:
 
 @hint("set only one of align_corners and half_pixel_centers")
 def one_alignment(context: OperatorContext) -> str | None:
-    """Of align_corners and half_pixel_centers, at most one may be set"""
+    """At most one of align_corners and half_pixel_centers may be set"""
     both = context.op.options["alignCorners"] and context.op.options["halfPixelCenters"]
     return "both are set" if both else None
 
