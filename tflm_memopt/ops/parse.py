@@ -18,7 +18,7 @@ from tflm_memopt.ops import elementwise, lookup, quant
 from tflm_memopt.ops.constraints.base import quantization, values, zero_point
 from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
-from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
+from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind, traits
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
@@ -26,17 +26,11 @@ TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 
 
 def conv(context: OperatorContext) -> RowOp:
-    """Parse CONV_2D, whose filter becomes weights [out][kernel_h][kernel_w][in]."""
-    geometry, filter_ = slide(context), values(context.input(1))
-    weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
-    return _weighted(context, Kind.CONV, geometry, weights)
+    return _weighted(context, Kind.CONV, slide(context), values(context.input(1)))
 
 
 def depthwise(context: OperatorContext) -> RowOp:
-    """Parse DEPTHWISE_CONV_2D, whose filter becomes weights [kernel_h][kernel_w][out]."""
-    geometry, filter_ = slide(context), values(context.input(1))[0]
-    weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
-    return _weighted(context, Kind.DEPTHWISE, geometry, weights)
+    return _weighted(context, Kind.DEPTHWISE, slide(context), values(context.input(1))[0])
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
@@ -143,14 +137,13 @@ def transpose_conv(context: OperatorContext) -> RowOp:
     """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. A rewrite has removed the operand with the
     output's shape.
     """
-    filter_, padding = values(context.input(1)), (span.before for span in context.spans(context.output))
+    padding = (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
     if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:
         geometry = _as_stated(context, window)
-    weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     macs = context.input().elements * math.prod(context.kernel()) * context.output.shape[3]
-    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, weights)
+    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, values(context.input(1)))
     return replace(op, access=accesses(TRANSPOSED, asdict(geometry.window)), macs=macs)
 
 
@@ -312,6 +305,8 @@ def _as_stated(context: OperatorContext, window: Window) -> Geometry:
 
 
 def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
+    if g.swapped:
+        weights = weights.swapaxes(*traits(kind).constants.kernel_axes)
     bias = context.tensor(2)
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
     common: dict[str, Any] = {"macs": g.writes.nbytes * taps}
