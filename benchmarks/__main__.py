@@ -54,7 +54,6 @@ class Table:
     page: str
     name: str
     make: Callable[..., str]
-    """Function that takes the folders in the order of `folders`, and returns the table as text."""
     folders: Sequence[str] = ()
     """Names of the options --models, --nets and --public whose folders the table needs."""
     timed: bool = False

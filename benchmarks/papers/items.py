@@ -40,8 +40,8 @@ class Item:
     """Kind of the figure: "product", "benchmark" or "predicted"."""
     script: str
     figure: Callable[[Path], str]
-    """Function that takes the folder of public models and returns the figure as text. It raises AssertionError if a
-    claim of docs/papers.md does not hold.
+    """Function that takes the folder of public models and returns the figure as text. The function raises
+    AssertionError if a claim of docs/papers.md does not hold.
     """
 
     def row(self, models: Path) -> list[str]:

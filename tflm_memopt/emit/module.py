@@ -51,7 +51,6 @@ class Module:
     source: SourceReport | None
     window: WindowReport | None
     shared: InApp | None = None
-    """The application whose arena the module uses, or None if the module has an arena of its own."""
     slow: int = 0
     """Bytes of slow memory, which the application provides."""
 

@@ -18,7 +18,6 @@ LIMIT = "/* -DTMO_RAM_LIMIT=BYTES makes a larger arena a compile error */"
 
 
 def module_header(m: Module) -> str:
-    """Return the text of NAME.h."""
     return rendered(
         "module.h.jinja",
         m=m, about=comment(m.name), library_file=comment(file_name(m.library_stem)), guard=guard(m.name, "module"),

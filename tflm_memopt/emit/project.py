@@ -193,7 +193,6 @@ class Project:
     """Boards with enough RAM and flash for the project or, if there are none, boards whose core could run it."""
     board: str = ""
     camera: Texts = field(default_factory=dict)
-    """File with the C++ code of a camera, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
     about: About | None = None
     slow: int = 0

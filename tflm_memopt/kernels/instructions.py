@@ -196,7 +196,6 @@ def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand rescale into a left shift, a product, and a right shift that rounds halves away from zero."""
     x, multiplier, shift = one.operands
     if not one.to.along:
         return [one]

@@ -142,7 +142,6 @@ class Array:
     """Distance in elements from one index to the next along each axis."""
     written: bool = False
     values: tuple[int, ...] = ()
-    """Values of a constant table that the kernel itself defines."""
     aligned: bool = True
     """True if elements are aligned as C requires, False if they may be at any address."""
     pointers: bool = False
@@ -187,8 +186,8 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Sets register `to` to an operation's result modulo 2^32 (meaning.py). The operation "dot" adds its result to
-    `to`.
+    """Stores the result of an operation, modulo 2^32, in the register `to` (meaning.py). The operation "dot" adds its
+    result to `to`.
     """
 
     op: str
@@ -198,8 +197,6 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Stores a register in an element of a tensor in RAM (RAMStore in vMCU)."""
-
     tensor: Array
     at: tuple[Index, ...]
     value: Reg

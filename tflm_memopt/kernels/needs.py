@@ -56,8 +56,8 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange whose parameters are numbers. Output index y needs each input index i whose product i * per is in
-    [y * step + begin, y * step + begin + extent).
+    """An AxisRange in numbers. Output index y needs each input index whose product with `per` is at least y * step +
+    begin, and less than this number plus `extent`.
     """
 
     step: int
@@ -138,7 +138,9 @@ _NONE: Sources = frozenset()
 
 
 def needs(kernel: KernelProgram) -> OutputNeeds:
-    """Return what a kernel's single output depends on. Raises KernelError for several stores to RAM."""
+    """Return which input elements an element of a kernel's only output needs. Raises KernelError for several stores to
+    RAM.
+    """
     places = [*_places(kernel.body)]
     stores = [(k, place.one) for k, place in enumerate(places) if isinstance(place.one, Store)]
     if len(stores) != 1:

@@ -88,7 +88,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     left.
 
     jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
-    all but vector loops. `turns` has numbers of iterations, with smaller numbers for the remaining ones.
+    all but vector loops. `turns` has the number of iterations, then smaller numbers for the remaining iterations.
     """
 
     def unrolled(loop: For) -> For:

@@ -37,7 +37,6 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
-    """Return the kernel with all operations expanded for which the target has no instruction."""
     if table.lanes:
         kernel = replace(kernel, body=tuple(_with_32_bit_lanes(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
@@ -266,7 +265,9 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the loop's element width. Return the width, or 0 if elements differ in width."""
+        """Set the vector unit to the width of the loop's elements, and return this width in bits, or 0 if elements
+        differ in width.
+        """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
         widths = {self.table.instruction(s).width for s in computed} - {0}
         if len(widths) == 1:

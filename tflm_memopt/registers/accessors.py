@@ -14,8 +14,6 @@ BUS = """\
 
 @dataclass(frozen=True, slots=True)
 class Accessor:
-    """A function of the generated header that reads or writes some fields of one register."""
-
     op: AccessOp
     group: str
     names: tuple[str, ...]

@@ -101,7 +101,6 @@ class Chains:
         return ChainLink(member, span, number, self.unit.span(index))
 
     def note_group(self, cursor: Cursor) -> None:
-        """Record that a group is used as a whole, so that pointers may lead to it."""
         member = self._member(cursor)
         if isinstance(member, SubGroup):
             self.dynamic.add(member.group)

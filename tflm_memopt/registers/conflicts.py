@@ -58,10 +58,10 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can be combined.
 
-    Combined accesses must have no conflict, and the change of their order must have no observable effect. Combined
-    reads move to the first of the reads, and combined writes to the last of the writes. A combined access does not move
-    past a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler
-    uses.
+    Accesses are combined only if they have no conflict and if their new order has no observable effect. Combined
+    reads move to the first of the reads, and combined writes to the last of the writes. A combined access does not
+    move past a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt
+    handler uses.
     """
 
     function: Function
@@ -74,7 +74,6 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the sets of accesses that are combined. An access that is not combined is alone in its set."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),

@@ -70,9 +70,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is read (rse). Reads of a field that changes itself are not combined."""
+    """Fields that change when the driver reads this field (rse). If it changes itself, its reads are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is written (wse). Writes of a field that changes itself are not combined."""
+    """Fields that change when the driver writes this field (wse). If it changes itself, its writes are not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
@@ -91,7 +91,6 @@ class Field:
 
     @property
     def all_bits(self) -> int:
-        """The bits of all elements of the field in one register."""
         if not self.place.bit_step:
             return self.mask
         return sum(self.mask << (index * self.place.bit_step) for index in range(self.count or 1))

@@ -38,7 +38,9 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that remain after merging. An array remains only if the driver uses an unknown index."""
+    """Return the groups that remain after nested groups were merged. An array remains only if the driver uses an
+    unknown index.
+    """
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
     for name, group in description.groups.items():

@@ -70,7 +70,6 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
 
 
 def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
-    """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
         raise line.error(f"unknown access type '{name}'", f"use {', '.join(names)}")
     return names[name]

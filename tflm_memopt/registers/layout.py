@@ -1,4 +1,4 @@
-"""Places fields in registers, either as given for a chip or with the fewest accesses (6.4.4)."""
+"""Chooses the register and the bits of each field, as given for a chip or for the fewest accesses (6.4.4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -145,7 +145,7 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
 
 
 def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
-    """Return the fields of one word: `field`, and the fields that are most often accessed together with `field`."""
+    """Return `field`, and the fields for the same word, which the driver most often accesses together with `field`."""
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

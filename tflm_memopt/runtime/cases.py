@@ -33,8 +33,6 @@ from tflm_memopt.runtime.windows import step_elements, windows
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference between the outputs of two models."""
-
     run: int
     label: str
     output: int
@@ -177,7 +175,6 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first difference between the outputs of two models, if any. Floats are compared as bits."""
     back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

@@ -47,7 +47,6 @@ class Outcome:
     failure: str = ""
     """Phrase that follows the words "the model" and tells how the model failed, or "" after success."""
     seconds: float = 0.0
-    """Seconds for all runs, without the start of the interpreter."""
 
 
 def run_model(

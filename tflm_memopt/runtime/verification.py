@@ -60,13 +60,11 @@ class ComparedConstants:
     unknown: int = 0
     """Number of operators in the rewritten model without a counterpart in the original model."""
     different: tuple[str, ...] = ()
-    """Descriptions of the differences, one sentence for each difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
     runs: int
-    """Number of inferences with random inputs."""
     extremes: int
     """Number of inferences with extreme inputs: the lowest, the highest, and alternating values."""
     files: int
@@ -84,7 +82,6 @@ class Verification:
     planned_for: str = ""
     """Kernel library that a model of builtin operators requires, "any", or "" for other models."""
     steps: int = 0
-    """Number of inferences in a sequence with resets."""
     every_value: int = 0
     """Number of inferences in which each byte of an input takes every value."""
     constants: ComparedConstants | None = None

@@ -135,8 +135,6 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two models that should compute the same outputs."""
-
     execute: Callable[..., Iterable[Outcome]]
     original: bytes
     rewritten: bytes

@@ -104,7 +104,9 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Call run() in a forked process. Return its exit code, or the negative number of the signal that ended it."""
+    """Call run() in a forked process. Return the exit code of the fork, or the negative number of the signal that ended
+    it.
+    """
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The fork must not outlive its parent.

@@ -43,7 +43,7 @@ class Board:
     mhz: float
     abi: Abi
     target: str
-    """Target whose kernels suit the board best."""
+    """Name of the target (`--target`) whose kernels suit the board best."""
     ram: int
     flash: int
     largest_block: int
@@ -115,7 +115,7 @@ class BoardFit:
     """Bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     known: bool = True
-    """Whether the arena use of all operators is known. If not, `ram_left` is only an upper bound."""
+    """Whether the arena use of all operators is known, so that `ram_left` is exact and not an upper bound."""
     runs: bool = True
     slow_left: int = 0
     """Bytes of external RAM that the plan's slow memory leaves free."""

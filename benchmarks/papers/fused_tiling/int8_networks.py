@@ -81,7 +81,6 @@ class Published:
     layers: Sequence[Layer]
     side: int
     single: float
-    """Megabytes of one device in Table 5.1."""
     each: float
     """Megabytes of each of ten devices in Table 5.1."""
 

@@ -36,7 +36,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 """Percentages of memory that FFMT and FDT save in Table 4.1 of the thesis."""
 KEYWORDS = "mlperf_tiny_kws_dscnn_int8.tflite"
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""The thesis did not publish these networks, so the script has similar networks."""
+"""Networks that the thesis did not publish, for which the script has similar networks."""
 
 
 def text_model() -> bytes:

@@ -2,8 +2,8 @@
 
     python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
-DIR is the folder with the layer lists of the networks. Bytes of msf-CNN omit the network's input and output. Bytes of
-tflm-memopt are whole arenas with an external input. 1 kB is 1000 B.
+DIR is the folder with the layer lists of the networks. The published bytes omit the network's input and
+output. The bytes of tflm-memopt are whole arenas with an external input. 1 kB is 1000 B.
 """
 
 import json

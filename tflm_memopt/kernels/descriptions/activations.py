@@ -1,7 +1,8 @@
 """Describes softmax, log-softmax, and tables of 256 bytes.
 
-The kernels follow TFLM's kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m
-integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
+The kernels compute what softmax.h and log_softmax.h of TFLM's kernels/internal/reference compute with gemmlowp. Qm.n
+has m integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials
+overflows.
 """
 
 from tflm_memopt.kernels.build import Builder, Number, kernel

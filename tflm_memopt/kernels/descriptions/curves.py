@@ -60,7 +60,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Interpolate in a table at x / 2^bits. Returns a and b so that a + b / 2^bits is the interpolated value."""
+    """Return a and b so that a + b / 2^bits is the linear interpolation of a table at x / 2^bits."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))
@@ -104,7 +104,7 @@ def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
 
 @kernel("y[m, k] = 32768 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max)")
 def softmax_s16(b: Builder) -> None:
-    """The library stores the workspace `powers` of SOFTMAX in the memory of its output `y`."""
+    """The workspace `powers` shares the memory of the output `y`."""
     rows, channels = b.extents("rows", "channels")
     multiplier, shift = b.parameters("multiplier", "shift")
     x, y = (make(name, Type.INT16, rows, channels) for make, name in ((b.ram, "x"), (b.output, "y")))

@@ -160,7 +160,7 @@ hard_swish = mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _hard
 
 @kernel("y[m, k] = e^(beta * (x[m, k] - max)) / sum over k of e^(beta * (x[m, k] - max))", "softmax_f32")
 def softmax(b: Builder) -> None:
-    """The workspace `powers` of a float32 SOFTMAX shares the memory of the output."""
+    """The workspace `powers` shares the memory of the output `y`."""
     rows, channels = b.extents("rows", "channels")
     beta = b.compute("as_float", FLOAT, *b.parameters("beta"))
     x, y = b.ram("x", FLOAT, rows, channels), b.output("y", FLOAT, rows, channels)
