@@ -7,6 +7,7 @@ import memories
 import numpy as np
 import pytest
 from models import Net
+from moving import slice_
 from recording import predict_recording
 from stepping import STEPS, differing
 
@@ -51,6 +52,22 @@ def test_cells(how: dict[str, Any]) -> None:
     done = tflm_memopt.optimize(data, seconds=0)
     assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, 30, (5, 17)) == 0
+
+
+@pytest.mark.parametrize("reader", ["SLICE", "RELU", "CONV_2D"])
+def test_an_lstm_whose_last_step_is_not_read(reader: str) -> None:
+    """The LSTM updates its state in the last step, too."""
+    net = Net(3)
+    y = net.reshape(memories.lstm(net, net.input((1, 6, 3), (0.05, 5)), 8), (1, 6, 1, 8))
+    if reader == "CONV_2D":
+        y = net.conv2d(y, 4, kernel=(3, 1), stride=(2, 1), padding="VALID")
+    else:
+        y = net.unary("RELU", y, out=net.affine(y)) if reader == "RELU" else y
+        y = slice_(net, y, (0, 0, 0, 0), (1, 4, 1, 8))
+    data = net.model(net.fully_connected(y, 3))
+    done = tflm_memopt.optimize(data, effort=0.05, if_worthwhile=False)
+    assert [kept.code for kept in done.report.kept_builtin] == ["last_step"]
+    assert differing(data, done.model, 20, (5, 17)) == 0
 
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])

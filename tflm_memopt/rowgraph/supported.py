@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from tflm_memopt.model.graph import FEATURES, STATE, TIME, VIEW, WRITE_STATE, Graph, TensorId
 from tflm_memopt.ops import cells
 from tflm_memopt.ops.context import OperatorContext
@@ -43,6 +45,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}
     fills = {state.tensor: state.fill for state in graph.states}
+    whole: set[TensorId] = set()
     for op in graph.ops:
         context = OperatorContext(graph, op, aliases, written)
         result: Support
@@ -55,6 +58,28 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
         else:
             result = message_op(context) or partial(context) or row_op(context)
         if isinstance(result, RowOp):
+            result = _reading_all_steps(result, whole)
+        if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result
     return support
+
+
+def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
+    """Return why an operator must stay builtin if it does not read the last row of a tensor in `whole`.
+
+    An LSTM updates its state only in steps whose output is read. Add the output to `whole` if the operator is an LSTM,
+    or if it reads the last row of such a tensor in its own last row only.
+    """
+    y = np.arange(op.writes.h, dtype=np.int64)
+    for k, t in enumerate(op.inputs):
+        if t in whole:
+            end = op.rows(k, y)[1]
+            if end.max() < op.reads[k].h:
+                reason = "The last step of an LSTM must be read, because the LSTM updates its state in this step"
+                return Unsupported("last_step", reason, "", "read the outputs of all steps, or run fewer steps")
+            if len(y) > 1 and end[:-1].max() < op.reads[k].h:
+                whole.add(op.output)
+    if op.updates and op.writes.h > 1:
+        whole.add(op.output)
+    return op
