@@ -7,7 +7,7 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Most bytes of a source file. A byte of the model takes about six characters in C."""
+"""Greatest size of a source file in bytes. A byte of the model takes about six characters in C."""
 HINT = "give the .tflite file, or C source with one model as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(

@@ -6,7 +6,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Most runs of subgraphs in one inference. TFLM plans memory for each run of a subgraph."""
+"""Greatest number of times that one inference may run subgraphs. TFLM plans memory for each run of a subgraph."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),

@@ -18,7 +18,7 @@ HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""Most tables that the module follows, like flatbuffers::Verifier. Files can refer to one table many times."""
+"""Greatest number of tables that are checked, as in flatbuffers::Verifier. A file can refer to one table many times."""
 
 STRING = "string"
 TABLE = "table"

@@ -20,7 +20,9 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Key in WRITE_STATE's options for the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Types of the dense layer and of the sums along time that replace an SVDF. Both have all operands of the SVDF."""
+"""Types of the dense layer and of the sums along time that replace an SVDF. Both operators have all operands of the
+SVDF.
+"""
 OPERANDS = "operands"
 """Key in VIEW's options for the operands with the new shape, which TFLM's own operator also needs."""
 VIEW_OF = "view_of"
@@ -35,7 +37,6 @@ ITEM_BYTES: Mapping[str, int] = {
 
 
 LONGEST_NAME = 40
-"""Most characters of a tensor's name in messages."""
 
 
 def short_name(name: str) -> str:
@@ -132,7 +133,7 @@ class StateTensor:
 
 @dataclass(frozen=True)
 class Graph:
-    """A subgraph, with operators in a topological order."""
+    """A subgraph, whose operators are in a topological order."""
 
     tensors: Mapping[TensorId, Tensor]
     ops: tuple[Op, ...]

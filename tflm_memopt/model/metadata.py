@@ -25,7 +25,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """Value of ProcessUnitOptions that stands for value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""Most bytes of a file of labels. A larger file is ignored."""
+"""A file of labels with more bytes is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,

@@ -24,7 +24,7 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Most bytes of an activation. A larger one is damaged or not meant for a microcontroller."""
+"""An activation with more bytes is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
 """Number of models that are cached, because one conversion reads the same bytes several times."""

@@ -40,7 +40,7 @@ CASTS: Mapping[Types, Kind] = {
 }
 """Kinds of kernels that compute CAST (micro/kernels/cast.cc), with scale 1 and zero point 0 except for CURVE_F32."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
-"""CAST from the first to the second type drops the upper bytes of each element, or keeps all bytes."""
+"""Pairs of types for which CAST keeps the lower bytes of each element, or all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
 """An integer minus its zero point has this number of bits, with the sign."""
 

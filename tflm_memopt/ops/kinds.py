@@ -103,9 +103,7 @@ class Kind(enum.IntEnum):
     DEQUANTIZE = 52
     DEQUANTIZE_S16 = 53
     WIDEN = 54
-    """WIDEN rescales int8 to int16."""
     NARROW = 55
-    """NARROW rescales int16 to int8."""
     RESCALE_S16 = 56
     COMPARE = 69
     """COMPARE compares two int8 operands after scaling both. Each output byte is 1 for true and 0 for false."""
@@ -144,7 +142,6 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each output channel is a weighted sum of all input channels."""
     ANY = enum.auto()
-    """An output channel may depend on any input channels."""
 
 
 @dataclass(frozen=True, slots=True)

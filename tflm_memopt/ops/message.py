@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 MOST_ROW_BYTES = 0xFFFF
-"""Most bytes in a row of a tensor that one device sends to another."""
+"""Greatest number of bytes in a row of a tensor that one device sends to another."""
 _OPTIONS = struct.Struct("<IHBB")
 
 

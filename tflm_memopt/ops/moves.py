@@ -17,10 +17,10 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 FILL = -1
 """Number that stands for the fill value in an array of byte positions."""
 MAX_MOVES = 256
-"""Most moves of a COPY operator, each of which takes 32 bytes of flash."""
+"""Greatest number of moves of a COPY operator. A move takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Most runs of a move, because the C struct `tmo_move` stores their number as uint16_t."""
+"""Greatest number of runs in a move, because the C struct `tmo_move` stores the number as uint16_t."""
 
 UNLIKE = "the rows of the output are made in different ways"
 

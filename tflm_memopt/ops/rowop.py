@@ -71,12 +71,10 @@ class Window:
 
     @cached_property
     def rows(self) -> AxisSteps:
-        """Input rows under the window of each output row, including rows in the padding."""
         return WINDOW[0].steps(asdict(self))
 
     @cached_property
     def columns(self) -> AxisSteps:
-        """Input columns under the window of each output pixel, including columns in the padding."""
         return WINDOW[1].steps(asdict(self))
 
 
@@ -269,7 +267,6 @@ class RowOp:
 
     @property
     def takes_copied_weights(self) -> bool:
-        """True if the kernel can read its weights from a copy in the arena."""
         return self.kind is Kind.CONV
 
     @property
@@ -469,6 +466,5 @@ class RowOp:
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:
-        """Return the half-open range of the rows of input k that iteration y reads, as two ints."""
         first, end = self.rows(k, np.array([y], np.int64))
         return int(first[0]), int(end[0])

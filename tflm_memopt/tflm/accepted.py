@@ -139,8 +139,6 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Types of inputs and outputs that a kernel accepts together, from one row of the table."""
-
     operator: str
     text: str
     inputs: tuple[Operand, ...]

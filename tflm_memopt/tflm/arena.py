@@ -49,8 +49,6 @@ MAX_SCRATCH_PER_OP = 12
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """Bytes of the tensor arena."""
-
     abi: Abi
     head: int
     """Bytes of activations and scratch buffers."""
@@ -67,7 +65,6 @@ class Arena:
     unknown: tuple[str, ...] = ()
     """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
-    """Kernel library of the builtin operators."""
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""
     variable_bytes: int = 0
@@ -165,7 +162,7 @@ class _Replay:
     filled: set[Variable] = field(default_factory=set)
     variable_bytes: int = 0
     floor: int = 0
-    """Bytes of the head that earlier interpreters have reserved."""
+    """Bytes of the arena's head that earlier interpreters have reserved."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -226,7 +223,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for all scratch requests so far, and for as many as one more operator may make."""
+    """Reserve space for all earlier scratch requests, and for as many requests as one more operator may make."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -308,7 +305,7 @@ class _Ends(NamedTuple):
     head: int
     tail: int
     missing: int = 0
-    """Bytes that the first failed allocation lacks, or 0."""
+    """Number of bytes by which the arena is too small for the first allocation that fails, or 0."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:

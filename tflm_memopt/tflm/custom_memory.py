@@ -12,7 +12,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 Options = Mapping[str, Any]
 FLOAT32, INT32, INT16 = 0, 2, 7
-"""Values of TensorType (schema.fbs) that the option T may have."""
+"""The option `T` of TFLM's signal operators has one of these values of TensorType (schema.fbs)."""
 ELEMENT_BYTES: Mapping[int, int] = {FLOAT32: 4, INT32: 4, INT16: 2}
 KISS_FACTORS = 264
 """The struct kiss_fft_state has two ints and 64 factors before its twiddle factors (kissfft/_kiss_fft_guts.h)."""

@@ -11,7 +11,7 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, St
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""ESP-NN buffers a padded depthwise input of at most this many bytes as a whole, and a larger one in stripes."""
+"""If a padded input of a depthwise convolution has at most this many bytes, ESP-NN buffers the whole input."""
 WHOLE_INT16 = 48 * 1024
 """ESP-NN buffers an input as a whole if input and filter have at most this many bytes as int16."""
 

@@ -16,7 +16,6 @@ class Need:
     """A buffer as in TFLM's AllocationInfo, which is live from scope `first` to scope `last`, both included."""
 
     nbytes: int
-    """Size in bytes, a multiple of the arena's alignment."""
     first: int
     last: int
     offline: int | None = None

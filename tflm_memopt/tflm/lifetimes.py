@@ -20,7 +20,7 @@ from tflm_memopt.tflm.greedy_planner import Need
 ALIGNMENT = 16
 """TFLM returns this value from MicroArenaBufferAlignment() (micro_arena_constants.h)."""
 _UNUSED = -1
-"""TFLM gives unused tensors this first and last scope, and plans unused tensors nevertheless."""
+"""First and last scope of an unused tensor, for which TFLM nevertheless plans memory."""
 
 
 @dataclass(frozen=True, slots=True)
