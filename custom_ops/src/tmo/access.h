@@ -35,7 +35,8 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns the program's TMO_INPUT_* constant. tmo_check_build() rejects a program whose kind of input this build does not support. */
+/* Returns one of the TMO_INPUT_* constants, which says where the program's input comes from. The function tmo_check_build() rejects a program if this
+ * build does not support its input. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -44,13 +45,13 @@ static inline uint16_t tmo_input_of(const void *program) {
   return input;
 }
 
-/* Returns whether the program's input is streamed or external, and therefore never in the arena as a whole. */
+/* Returns whether the program's input is streamed or external, so that the arena never contains the whole input. */
 static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
 }
 
-/* Returns whether a tensor is the streamed or external input of the program, or a view of it. */
+/* Returns whether a tensor is the streamed or external input of the program, or a view of this input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
 /* Returns whether the rows of a tensor are messages between devices. The rows of a message have no address on this device. */
@@ -58,7 +59,6 @@ static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Returns whether iterations of the group compute tiles instead of rows. */
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
@@ -70,43 +70,41 @@ static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_
 /* Returns whether the program contains the values of a tensor. */
 static inline bool tmo_is_constant(const tmo_tensor *t) { return tmo_has_part(TMO_PART_CONSTANTS) && t->base == TMO_PROGRAM_BASE; }
 
-/* Returns whether a tensor's rows and pixels are stored in ascending order in a buffer of the workspace, of the caller or of the program. */
+/* Returns whether a tensor's rows and pixels are stored in ascending order in one buffer. */
 static inline bool tmo_is_ascending(const tmo_tensor *t) {
   return (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout == TMO_LAYOUT_HWC;
 }
 
-/* Returns whether the elements of the operator's tensors are int16, so that an element takes two bytes. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
-/* Returns whether the elements of the operator's tensors are float32, so that an element takes four bytes. */
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
-/* Returns how many bytes one element takes. The function is for operators whose input and output have the same type. */
+/* Returns the size of an element in bytes. The operator's input and output must have the same type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
-/* Returns how many elements of the operator's output take the given number of bytes. */
+/* Returns the number of elements of the operator's output that fit in `bytes` bytes. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
 /* Returns whether the operator's outputs are int32 indices of largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns how many int32 accumulators the operator needs for an output of the given size. An index needs two accumulators: one for the index, and one
- * for the value at the index. */
+/* Returns the number of int32 accumulators that the operator needs for `bytes` bytes of output. An operator that finds indices needs two accumulators
+ * for each output: the index and the value at the index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
-/* Returns whether the operator sends rows to other devices, or receives rows from them. */
+/* Returns whether the operator sends rows to other devices, or receives rows from other devices. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Returns whether an element of the operator's input takes more than one byte. Elements of an external input that take more than one byte are not
- * converted. */
+/* Returns whether an element of the operator's input takes more than one byte. The library converts elements of an external input only if they take
+ * one byte. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Returns whether each output channel of the operator is a sum over all input channels, which partial sums can add up to. */
+/* Returns whether each output of the operator is a sum over all input channels. Several iterations can add partial sums to such an output. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static TMO_ALWAYS_INLINE bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
-/* Returns whether each output element is the input element at the same place, limited to a range, as RELU6 computes for int16. */
+/* Returns whether the operator only limits each input element to a range, as TFLM's RELU6 does for int16. */
 static inline bool tmo_only_limits(const tmo_op *op) {
   if (!tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_iterative(op)) return false;
   return op->kernel_h == 1 && op->kernel_w == 1 && op->stride_h == 1 && op->stride_w == 1 && op->pad_top == 0 && op->pad_left == 0;
@@ -117,10 +115,11 @@ static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_par
 /* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe: one for each channel group, and one more if the operator adds up their products. */
+/* Returns the number of passes over a stripe. Each channel group takes one pass. An operator that adds up channel groups needs one more pass to write
+ * the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Returns whether a pass of the operator over a stripe reads no input and only writes the sums of all channel groups. */
+/* Returns whether the operator's pass `pass` over a stripe only writes the sums of all channel groups. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Returns whether an iteration of the operator writes only the channels of one channel group. */
@@ -129,7 +128,6 @@ static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
 }
 
-/* Consecutive channels of a tensor. */
 typedef struct {
   uint32_t first;
   uint32_t count;
@@ -144,13 +142,14 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Returns a / b. b must be positive. The test for b == 1 avoids a slow division, because many stripes and tiles have only one row or column. */
+/* Returns the quotient of a and the positive number b. The test for b == 1 avoids a slow division, because many stripes and tiles have only one row
+ * or column. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns a % b. b must be positive. The comparison avoids a slow division, because a is smaller than b in most calls. */
+/* Returns the remainder of a divided by the positive number b. The comparison avoids a slow division, because a is smaller than b in most calls. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Returns how many bytes a pixel of a tensor takes. If the tensor has column windows and `grouped` is true, a pixel has only the channels of one
+/* Returns the size in bytes of a tensor's pixel. If the tensor has column windows and `grouped` is true, each pixel has only the channels of one
  * channel group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
@@ -163,7 +162,7 @@ static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tens
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
-/* Returns whether a tensor's last row is stored first. */
+/* Returns whether the rows of a tensor are stored in reverse order, from the last row to row 0. */
 static TMO_ALWAYS_INLINE bool tmo_is_reversed(const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
 }
@@ -174,7 +173,6 @@ static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   return t->offset + row * tmo_row_bytes(t);
 }
 
-/* Returns the table of the rolling buffers in the program's state. */
 static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program) {
   return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
@@ -182,24 +180,24 @@ static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program)
 /* Returns whether the rows of a tensor are part of the state, which outlives an inference. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* Returns the number of the tensor's rolling buffer in the state, counted from 0. */
+/* Returns the index of the tensor's rolling buffer in the state. */
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* Returns the value of the field `base` that stands for the state. */
+/* Returns the value of a tensor's field `base` if the state contains the tensor. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* Returns the value of the field `base` that stands for slow memory. */
+/* Returns the value of a tensor's field `base` if slow memory contains the tensor. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
-/* Returns how many bytes of slow memory the program needs. */
+/* Returns the number of bytes of slow memory that the program needs. */
 static inline uint32_t tmo_slow_bytes(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
 }
 
-/* Returns how many rows of earlier inferences the tensor has before its row 0. */
+/* Returns the number of rows of earlier inferences that precede row 0 of the tensor. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
 /* Returns the offset in bytes of row y of a tensor in the state, relative to the start of the state. */
@@ -210,13 +208,12 @@ static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void
   return rolling_buffer->offset + (oldest + rolling_buffer->depth + y) % rolling_buffer->depth * rolling_buffer->row;
 }
 
-/* Consecutive rows of a tensor. */
 typedef struct {
-  int32_t first; /* number of the first row, which may be negative or beyond the end of the tensor */
+  int32_t first; /* index of the first row, which may be negative or beyond the end of the tensor */
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`. Some of these rows may lie outside the tensor. */
+/* Returns the rows that iteration y reads according to the access record `a`. Rows outside the tensor may be among these rows. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -229,8 +226,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads. Some of these rows may lie outside the tensor. The operator must have access records instead
- * of a convolution window. */
+/* Returns the rows of operand k that iteration y reads. Rows outside the tensor may be among these rows. The operator must have access records
+ * instead of a convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

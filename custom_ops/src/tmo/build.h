@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of this header say which parts of the library are compiled. A file that includes tmo/embed.h compiles only the parts that its programs
- * need. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
+/* The macros of this header select the parts of the library that are compiled. A file that includes tmo/embed.h compiles only the parts that its
+ * programs need. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
  *
- * The macro TMO_KINDS lists the kinds of unpacked operators, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit for each
- * TMO_PACKING_* whose kernels are compiled. The macro TMO_PARTS has one bit for each TMO_PART_* that is compiled. The macro TMO_OWN is 1 to compile
- * the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or registers them
- * with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
+ * The macro TMO_KINDS lists the operators whose unpacked kernels are compiled, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit
+ * for each TMO_PACKING_* whose kernels are compiled. The macro TMO_PARTS has one bit for each TMO_PART_* that is compiled. The macro TMO_OWN is 1 to
+ * compile the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or
+ * registers them with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
  *
- * The function tmo_check_build() rejects programs that need a part that is not compiled. */
+ * The function tmo_check_build() rejects programs that need parts of the library that are not compiled. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 
@@ -19,7 +19,7 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* TMO_MATH is 0 to compile the library without libm and without the kernels that need it */
+#ifndef TMO_MATH /* TMO_MATH is 0 to compile the library without libm and without the kernels that need libm */
 #ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else
@@ -43,15 +43,15 @@
 #define TMO_PARTS UINT64_MAX
 #endif
 
-/* The macro TMO_CORE_* is 1 if the core has certain instructions. The macro TMO_RUNS_* is 1 if the build has the packed kernels for these
- * instructions. A build for a host has the packed kernels of all cores, written in C. */
+/* A macro TMO_CORE_* is 1 if the core has the instructions that the macro names. A macro TMO_RUNS_* is 1 if the build has packed kernels for the
+ * instructions that the macro names. A build for a host has the packed kernels of all cores, written in C. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else
 #define TMO_CORE_MVE 0
 #endif
-/* The macro TMO_RVV is 1 to use the vector instructions of RISC-V (Zve32x or more). A core must enable its vector unit (mstatus.VS) before it runs a
- * model. */
+/* The macro TMO_RVV is 1 to use the vector instructions of RISC-V (at least Zve32x). The application must enable the core's vector unit (mstatus.VS)
+ * before it runs a model. */
 #ifndef TMO_RVV
 #define TMO_RVV 0
 #endif
@@ -67,15 +67,15 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* The macro TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in each iteration. The faster code takes more
- * flash, so builds for small cores leave it out. */
+/* The macro TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in each iteration. Builds for small cores omit
+ * the faster code, because it takes flash. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* Returns the kinds of a set whose unpacked kernels this build has. */
+/* Returns the operators of `set` for which this build has unpacked kernels. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* Returns the kinds of a set whose packed or unpacked kernels this build has. Only an addition, a convolution and a depthwise convolution can be
- * packed. */
+/* Returns the operators of `set` for which this build has packed or unpacked kernels. The converter packs only additions, convolutions and depthwise
+ * convolutions. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
@@ -83,7 +83,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* Each set bit stands for a packing whose kernels this build has and the core can run. */
+/* Each set bit stands for a packing for which this build has kernels that the core can run. */
 #define TMO_OF_DSP                                                                                                       \
   (1ull << TMO_PACKING_DSP_CONV | 1ull << TMO_PACKING_DSP_DEPTHWISE | 1ull << TMO_PACKING_DSP_ADD | 1ull << TMO_PACKING_DSP_DENSE)
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
@@ -99,16 +99,14 @@ static TMO_ALWAYS_INLINE bool tmo_has_packing(uint16_t packing) {
   return packing < 64 && (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* Returns whether an operator is of the kind `kind`. If this build lacks the kind, the result is a constant false, so that the compiler removes the
- * code for the kind. */
+/* Returns whether op->kind is `kind`. If this build lacks `kind`, the result is a constant false, so that the compiler removes the code for `kind`. */
 static TMO_ALWAYS_INLINE bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static TMO_ALWAYS_INLINE bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
 
-/* Returns whether the weights of an operator have four bits each. */
 static TMO_ALWAYS_INLINE bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
-/* Returns whether the program copies the operator's weights into the workspace before the group of the operator runs. */
+/* Returns whether the program copies the operator's weights into the workspace before the operator's group runs. */
 static TMO_ALWAYS_INLINE bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
 /* Returns whether this build has a kernel that can run the operator. */
@@ -116,11 +114,11 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Returns whether the constants of an operator are packed as `packing`. If this build lacks the packing, the result is
- * a constant false, so that the compiler removes the code for the packing. */
+/* Returns whether op->packing is `packing`. If this build lacks `packing`, the result is a constant false, so that the compiler removes the code for
+ * `packing`. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* These macros write one case of a switch statement. If the build lacks the kernel, the case does not call it. */
+/* Each of these macros writes one case of a switch statement. If the build lacks the kernel, the case does not call the kernel. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

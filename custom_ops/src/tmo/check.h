@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If a program passes tmo_check(), the executor accesses no bytes outside its buffers. Each file of the validator includes this header first.
- * tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator, tmo_check_packed.c the constants of packed operators, and
- * tmo_check_bytes.c ranges of bytes. The validator computes sizes as uint32_t. A size that does not fit uint32_t becomes TMO_TOO_MANY.
+/* If a program passes tmo_check(), the executor accesses no bytes outside its buffers. Each file of the validator includes this header first. The
+ * file tmo_check.c checks tables, tmo_check_kind.c checks operands, tmo_check_packed.c checks constants of packed operators, and tmo_check_bytes.c
+ * checks ranges of bytes. The validator computes sizes as uint32_t. A size that does not fit uint32_t becomes TMO_TOO_MANY.
  *
  * The validator does not detect wrong results, for example of a program whose rolling buffer has too few rows. The converter detects wrong results
  * before it writes a program. */
@@ -28,12 +28,11 @@ typedef struct {
   const tmo_op *ops;
   const uint32_t *io_bytes;
   uint32_t reads_left; /* number of array elements that the validator may still read before it rejects the program */
-  uint32_t iterations_left; /* number of iterations that the header states, minus those of the checked groups */
-  uint32_t n_rolling_buffers;    /* number of rolling buffers that the state has */
-  uint32_t last_base;  /* largest base of a tensor that is neither a constant nor a message between devices */
+  uint32_t iterations_left; /* number of iterations in the header, minus the iterations of the groups that were checked */
+  uint32_t n_rolling_buffers;
+  uint32_t last_base;  /* largest field `base` of a tensor that is neither a constant nor a message between devices */
 } tmo_checker;
 
-/* An operator with its group, its first input and its output. */
 typedef struct {
   const tmo_group *group;
   const tmo_op *op;
@@ -41,38 +40,35 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* Returns a times b, or TMO_TOO_MANY if the product does not fit uint32_t. If one factor is TMO_TOO_MANY and the other one is not 0, the product is
- * TMO_TOO_MANY. */
+/* Returns the product of a and b, or TMO_TOO_MANY if the product does not fit uint32_t. If one factor is TMO_TOO_MANY and the other factor is not 0,
+ * the product is TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Returns whether `bytes` bytes from `offset` on lie within `size` bytes, and `offset` is a multiple of `alignment`. `alignment` is a power of
- * two. */
+/* Returns whether the range of `bytes` bytes from `offset` on lies within `size` bytes. The offset must be a multiple of `alignment`, which is a
+ * power of two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether a constant with the given offset and number of bytes lies within the program. The offset 0 means no constant. */
+/* Returns whether a constant of `bytes` bytes at `offset` lies within the program. The offset 0 means no constant. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether the operator's weights lie within the program, whether they are copied into the workspace or not. `alignment` is at most
- * TMO_ALIGNMENT. */
+/* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether `n` words from `offset` on lie within the program. */
+/* Returns whether the program contains `n` words from `offset` on. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts `n` array elements that the validator is about to read. Returns false if the validator would then exceed its limit of elements. */
+/* Counts `n` array elements that the validator is about to read. Returns false if the validator has read too many elements. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
   return true;
 }
 
-/* Returns whether two tensors have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks the operands and constants that an operator must have because of its kind. The operator's place in its group must have been checked
- * before. */
+/* Checks the operands and constants of an operator. The caller must have checked the operator's place in its group before the call. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
 /* Checks the constants and the scratch memory of a packed operator. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each function of this header is one instruction of Cortex-M's DSP extension, or equal C for other cores. */
+/* Each function of this header computes the same as one instruction of Cortex-M's DSP extension. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_
 
@@ -39,7 +39,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 
 #if TMO_CORE_DSP && defined(__thumb2__)
 
-/* These functions add bytes 0 and 2 of `word`, or its bytes 1 and 3, to the two int16 values in `to`. */
+/* Each of these functions widens two bytes of `word` to int16, and adds them to the two int16 values in `to`. The names say whether the bytes are
+ * bytes 0 and 2, or bytes 1 and 3. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
@@ -58,7 +59,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_odd_bytes(int32_t to, int32_t word) {
   return word;
 }
 
-/* These functions put the lower halves of two words, or their upper halves, into one word. */
+/* The function tmo_low_halves() joins the lower halves of two words, and tmo_high_halves() joins their upper halves. */
 static TMO_ALWAYS_INLINE int32_t tmo_low_halves(int32_t first, int32_t second) {
   __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(first) : "r"(first), "r"(second));
   return first;
@@ -74,12 +75,13 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* These functions add the product of two int16 values to `sum`. Each name has the half of `a`, and then the half of `b`. */
+/* Each of these functions multiplies one half of `a` by one half of `b`, and adds the product to `sum`. The name of the function has the half of `a`
+ * first. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
 TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
-/* These functions multiply the lower halves of two words and their upper halves, and add both products to `sum`. */
+/* Each of these functions multiplies the lower halves of two words and their upper halves, and adds both products to `sum`. */
 TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
@@ -87,14 +89,14 @@ static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_
   return sum;
 }
 
-/* Compares the four bytes of one word with those of another, and returns the greater bytes. */
+/* Compares each byte of a word with the byte at the same place in another word, and returns the greater bytes. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
   return greater;
 }
 
-/* These functions compare the two int16 values of one word with those of another, and return the greater or the lesser values. */
+/* Each of these functions compares the two int16 values of a word with the two int16 values of another word. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

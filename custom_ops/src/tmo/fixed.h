@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers, which rounds twice (TFLITE_SINGLE_ROUNDING is off). The header also converts
- * float32 values to integers, and integers to float32 values.
+/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers, which rounds twice (TFLITE_SINGLE_ROUNDING is off). Some functions convert
+ * float32 values to integers, or integers to float32 values.
  *
- * Sums and left shifts wrap modulo 2^32, so no program and no input data cause undefined behaviour. */
+ * Sums and left shifts wrap modulo 2^32, so programs and input data cannot cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
 #define TMO_FIXED_H_
 
@@ -15,16 +15,16 @@
 extern "C" {
 #endif
 
-/* TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. For a 64-bit product, the compiler would then call a
- * library function of about 80 instructions. */
+/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. On such a core, the compiler would call a
+ * library function of about 80 instructions for a 64-bit product. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned one to a 64-bit product. On such a core, the scaled value is
- * the upper half of x times the doubled multiplier. */
+/* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. On such a core,
+ * the scaled value is the upper half of x times the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Divides the product of a and b by 2^32, and returns the sum of `total` and the quotient. Halves are rounded up. */
+/* Divides the product of a and b by 2^32, rounds the quotient with halves up, and adds the quotient to `total`. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -45,7 +45,7 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns the product of a and b, divided by 2^31, rounded with halves up and saturated to int32, like Arm's VQRDMULH. */
+/* Returns `a * b / 2^31`, rounded with halves up and saturated to int32, like Arm's VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -62,8 +62,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns x times multiplier, divided by 2^31 and rounded with halves up. The multiplier must not be negative. The result never saturates, because
- * `multiplier` is not INT32_MIN. */
+/* Returns `x * multiplier / 2^31`, rounded with halves up. The multiplier must not be negative. The result never saturates, because `multiplier` is
+ * not INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
@@ -78,14 +78,14 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns x / 2^exponent, rounded with halves away from zero. `exponent` is at least 0 and at most 31. In a valid program, x is INT32_MIN or
+/* Returns `x / 2^exponent`, rounded with halves away from zero. The argument `exponent` is from 0 to 31. In a valid program, x is INT32_MIN or
  * INT32_MAX only if `exponent` is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns x times multiplier times 2^(shift - 31), rounded. `multiplier` is not negative. `shift` is at least -31 and at most 30. TFLM's function
+/* Returns `x * multiplier * 2^(shift - 31)`, rounded twice. The multiplier is not negative, and `shift` is from -31 to 30. TFLM's function
  * MultiplyByQuantizedMultiplier in kernels/internal/common.cc gives the same results. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
@@ -100,7 +100,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, with rounding. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Multiplies an int64 by multiplier times 2^(shift - 31), and rounds once. `shift` is at least -31 and at most 7. TFLM's function
+/* Returns `x * multiplier * 2^(shift - 31)` for an int64 x, rounded once. The argument `shift` is from -31 to 7. TFLM's function
  * MultiplyByQuantizedMultiplier for int64 in kernels/internal/common.cc gives the same results. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
@@ -111,14 +111,13 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x times 2^left, saturated to int32. `left` is at least 0 and at most 30. The source is gemmlowp's function
- * SaturatingRoundingMultiplyByPOT. */
+/* Returns `x * 2^left`, saturated to int32. The argument `left` is from 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit of x. For x = 0, tmo_zeros_above() returns 31. */
+/* Returns the number of zero bits above the highest set bit of x. For x = 0, the function returns 31. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
 #if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__) /* the core counts zero bits in one instruction */
   return __builtin_clz(x | 1);
@@ -133,27 +132,26 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
-/* Returns x / divisor, rounded with halves away from zero. The divisor must be positive. */
+/* Returns `x / divisor`, rounded with halves away from zero. The divisor must be positive. */
 static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns x / 2^exponent, rounded with halves up and saturated to int16. `exponent` is at least 0 and at most 30. */
+/* Returns `x / 2^exponent`, rounded with halves up and saturated to int16. The argument `exponent` is from 0 to 30. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
 }
 
-/* Returns the float32 value whose bits are `bits`. */
+/* Returns the float32 value whose binary representation is `bits`. */
 static inline float tmo_as_float(int32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* Rounds x to an integer like std::round, but without libm. If the core lacks float32 instructions, the compiler emulates them. Results are limited
- * to -65536 to 65536, because results outside that range saturate later anyway. A NaN is rounded to 0. The subtraction of the whole part from x is
- * exact. */
+/* Rounds x to an integer like std::round, but without libm. The result is limited to the range from -65536 to 65536, because greater results would
+ * saturate later. The function rounds a NaN to 0. Subtracting the whole part from x is exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

@@ -6,8 +6,8 @@
     .syntax unified
     .thumb
 
-/* Without the argument `of`, the function gets a section of its own, which the linker can leave out. The argument `of` names a function whose section
- * the new function shares. */
+/* Starts a function in a section of its own, which the linker can omit. If the argument `of` names a function, the new function shares that
+ * function's section. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits
@@ -21,7 +21,8 @@
 \name:
 .endm
 
-/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare` and the flags. With the width .w, all instructions have 32 bits. */
+/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare` and the flags. With the width .w, all
+ * instructions have 32 bits. */
 .macro SCALE_BY m2, c, e, sum, spare, width
     add\width \spare, \sum, \sum, asr #31
     add\width \spare, \spare, \c

@@ -10,49 +10,49 @@
 extern "C" {
 #endif
 
-/* Computes the part of the operator's output that run->current describes. All input rows that the iteration reads must exist. Returns TMO_OK or
+/* Computes the output of one iteration, whose position is run->current. All input rows that the iteration reads must exist. Returns TMO_OK or
  * TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 /* Returns whether tmo_iterate_along_row() can run the operator. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-/* Computes all tiles of one row from run->current to output column `end`. A call reads no input later, and writes no output earlier, than one
- * iteration for each tile would. */
+/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The function reads no input later, and writes no output earlier,
+ * than single iterations would. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Returns whether an unpacked operator whose iterations are tiles can compute whole rows if its field `tile` becomes 0. */
+/* Returns whether an unpacked operator with tiles can also compute whole rows, after its field `tile` is set to 0. */
 TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the operator's rows from run->current to `end`. tmo_iterates_rows() must hold for the operator. The function changes run->current. */
+/* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. The condition tmo_iterates_rows() must hold for the
+ * operator. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose iterations compute one pixel. If
- * TMO_FAST_PIXELS is 1, the function also supports unpacked convolutions, pools and tables whose iterations compute one pixel. */
+/* Computes one pixel, faster than tmo_iterate_any(). The operator must be packed, or TMO_FAST_PIXELS must be 1 and the operator must be a
+ * convolution, a pool or a table. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* tmo_iterate_pixels() runs `n` iterations of an operator at once, each for one pixel. n is at least 2 and at most tmo_iterates_at_once(). The
- * function changes run->current. */
+/* Runs `n` iterations of an operator, each of which computes one pixel. The number `n` is at least 2 and at most tmo_iterates_at_once(). The function
+ * changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 
-/* Computes the tile run->current of an operator whose weights are packed for the DSP extension. Returns false without computing anything if only
- * tmo_iterate_any() can compute the tile. */
+/* Computes one tile of an operator whose weights are packed for the DSP extension. Returns false without computing anything if only tmo_iterate_any()
+ * can compute the tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes two rows of an operator: the row before run->current, and the row of run->current. tmo_makes_two_rows() must hold for the operator. The
- * function changes run->current. */
+/* Computes the row of run->current and the row before that row, and changes run->current. The condition tmo_makes_two_rows() must hold for the
+ * operator. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* Returns whether the operator reads a convolution window instead of access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Computes run->current with the fastest function that supports the operator. `iterated` is the tensor whose rows or tiles the iterations go
- * through. */
+/* Runs one iteration with the fastest function that supports the operator. The iterations go through the rows or tiles of the tensor `iterated`. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
   (void)iterated;
 #if TMO_RUNS_DSP

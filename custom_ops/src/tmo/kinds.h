@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header computes sets of operator kinds from the rows of kinds.def. */
+/* This header computes sets of operators from the rows of kinds.def. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_
 
@@ -9,11 +9,11 @@
 #include "compiler.h"
 #include "tmo/program.h"
 
-#define TMO_ANY_NUMBER 0    /* the kind has 1 to TMO_MAX_INPUTS operands */
-#define TMO_PER_CHANNEL 255 /* the kind has one scale for each output channel */
+#define TMO_ANY_NUMBER 0    /* the operator has 1 to TMO_MAX_INPUTS operands */
+#define TMO_PER_CHANNEL 255 /* the operator has one scale for each output channel */
 
-/* Each kind of operator belongs to one of these families. The families `filter`, `sums` and `pool` are operators with a window. The families from
- * `copy` to `add_sums` are operators with access records. */
+/* Each operator belongs to one of these families. Operators of the families `filter`, `sums` and `pool` have a window. Operators of the families from
+ * `copy` to `add_sums` have access records. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
@@ -24,7 +24,8 @@ enum { TMO_EACH_FAMILY(TMO_FAMILY) };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set of operator kinds, with one bit for each kind. The bits of kinds 0 to 63 are in `low`, and the bits of kinds 64 to 127 are in `high`. */
+/* A set of operators, with one bit for each value of TMO_OP_*. The field `low` has the bits of the values 0 to 63, and `high` has the bits of 64 to
+ * 127. */
 typedef struct {
   uint64_t low, high;
 } tmo_kinds;
@@ -61,26 +62,26 @@ typedef struct {
 #define TMO_IS_THREE_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == 3)
 #define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == TMO_ANY_NUMBER)
 
-#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands */
-#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a convolution or pooling window */
-#define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* kinds with a window and weights */
-#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds for which each output pixel needs only one input pixel */
+#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)
+#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* operators with a convolution or pooling window */
+#define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* operators with a window and weights */
+#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* operators that need only one input pixel for each output pixel */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
-#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose input and output have different types */
-#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* kinds whose elements are int16 */
-#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* kinds whose elements are float32 or int32 */
-#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* kinds whose input elements take more than one byte */
-#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* kinds with access records instead of a window */
-#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* kinds that send rows to other devices, or receive rows from them */
+#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* operators whose input and output have different types */
+#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)
+#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* operators with float32 or int32 elements */
+#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* operators whose input elements take more than one byte */
+#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* operators with access records instead of a window */
+#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* operators that send rows to other devices, or receive rows from other devices */
 #define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
 #define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
-#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds whose outputs are sums over all input channels */
-#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute some of the channels at a time */
+#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* operators whose outputs are sums over all input channels */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* operators that can compute some of the channels at a time */
 #define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
 #define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
-#define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* kinds with 1 to TMO_MAX_INPUTS operands */
+#define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* operators with 1 to TMO_MAX_INPUTS operands */
 
 static TMO_ALWAYS_INLINE tmo_kinds tmo_both(tmo_kinds a, tmo_kinds b) { return (tmo_kinds){a.low & b.low, a.high & b.high}; }
 static TMO_ALWAYS_INLINE bool tmo_is_empty(tmo_kinds set) { return (set.low | set.high) == 0; }
@@ -96,7 +97,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Returns whether a set of kinds contains a kind. Each set is a constant, so compilers reduce this function to a few comparisons. */
+/* Returns whether `set` contains the operator `kind`. Each set is a constant, so compilers reduce this function to a few comparisons. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

@@ -14,10 +14,10 @@ static TMO_ALWAYS_INLINE const uint8_t *tmo_loops(const void *program, const tmo
   return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
-/* Returns the number that is stored in two bytes of a loop code. */
+/* Returns the 16-bit number at the address `at` in the loop codes. */
 static TMO_ALWAYS_INLINE uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
-/* Returns how many bytes a loop code takes, including the numbers that belong to it. */
+/* Returns the size in bytes of a loop code with its numbers. */
 static inline uint32_t tmo_loop_bytes(uint8_t code) { return code < TMO_LOOP_NEAR || code == TMO_LOOP_END ? 1 : code == TMO_LOOP_SKIP ? 5 : 3; }
 
 static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16_t times) {
@@ -26,17 +26,16 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* The result of tmo_read_loop() for the code of a loop's body. */
 typedef struct {
-  uint32_t iterations; /* number of iterations in the body, or 0 if its code is damaged */
+  uint32_t iterations; /* number of iterations of the loop's body, or 0 if the code of the body is damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the code of a loop's body, which begins at `at`. The code is damaged if it reaches `limit`, nests loops too deeply, or names an operator
- * whose number is not below n_ops. The code is also damaged if it has an empty loop, or more iterations than fit uint32_t. */
+/* Reads the code of a loop's body, which begins at `at`. The code is damaged if it reaches `limit`, nests loops too deeply, or names an operator that
+ * the group lacks. The code is also damaged if it has an empty loop, or more iterations than fit uint32_t. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Moves a new run to the position after its first `done` iterations. `done` must be below the number of all iterations. */
+/* Moves a new run to the position after its first `done` iterations. The argument `done` must be below the number of all iterations. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

@@ -11,29 +11,28 @@
 #define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
-/* The data that all kernel calls of an iteration share. */
 typedef struct {
-  const tmo_run_state *run; /* state of the run; its field `current` is the part of the output to compute */
+  const tmo_run_state *run; /* state of the run; the field run->current is the position of the iteration */
   tmo_view in;              /* first operand of the operator */
   tmo_view out;
-  tmo_kernel kernel; /* arguments of the kernel; its pointer to sums advances with each pixel */
+  tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
 } execution;
 
-/* Restricts `v` to the iteration's channel group if `grouped` is true, and returns the channels of `v`. */
+/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. Returns the channels of the view. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
   return tmo_channels_of(op, v->tensor, grouped, run->current.channel_group);
 }
 
-/* The position of a row of a tensor in memory. Pixel x of the row is at the address base + tmo_pixel_offset(&pixels, x). */
+/* The position of a tensor's row in memory. Pixel x of the row is at the address base + tmo_pixel_offset(&pixels, x). */
 typedef struct {
   const int8_t *base;
   tmo_row_pixels pixels;
 } place;
 
-/* Finds row y of a tensor whose rows are not all in one buffer of the arena. Rows of an external input are in the caller's memory. Rows of a streamed
- * input are in the last push or in a rolling buffer. Rows of other tensors are in a rolling buffer of the state, or in the buffer of the tensor. */
+/* Finds row y of a tensor if one buffer of the arena does not contain all rows of the tensor. Rows of an external input are in the caller's memory.
+ * Rows of a streamed input are in the last push or in a rolling buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -60,8 +59,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* Returns the position in memory of row y of a tensor. The number y is converted to int32_t, because rows of earlier inferences have negative
- * numbers. */
+/* Returns the position of row y of a tensor in memory. The function converts y to int32_t, because rows of earlier inferences have negative indices. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_row_pixels_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
@@ -78,7 +76,6 @@ static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo
   return tmo_is_ascending(t) && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
-/* Returns the address of the output pixel in row y and column x. */
 static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, uint32_t x) {
   const tmo_tensor *const t = f->out.tensor;
   const bool plain = tmo_is_ascending(t) && !tmo_has_column_windows(t);
@@ -97,8 +94,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of bytes of an external input to int8. `bytes` is the size of each range. `done` is the number of bytes that the iteration has
- * already converted. Returns how many bytes the iteration has now converted. */
+/* Converts n ranges of `bytes` bytes each of an external input to int8. The argument `done` is the number of bytes that the iteration converted
+ * before the call. Returns the number of bytes that the iteration converted so far. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
@@ -114,7 +111,6 @@ TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_tap
   }
 }
 
-/* Returns the input rows under the window of the iteration. */
 static TMO_ALWAYS_INLINE tmo_taps rows_under(const execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
@@ -130,7 +126,6 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const execution *f) {
   return rows;
 }
 
-/* Writes the addresses of the pixels in the given rows and columns to a list. */
 static TMO_ALWAYS_INLINE void list_inside(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
@@ -180,17 +175,18 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   return rows_window(pixels, rows);
 }
 
-/* Addresses of the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
+/* Addresses of the pixels under the windows of adjacent output columns. The list contains a pixel only once, even if several windows contain the
+ * pixel. */
 typedef struct {
   const int8_t **pixels;       /* addresses row by row, from the first window on */
-  uint32_t room;               /* number of addresses for which `pixels` has room */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and number of the kernel's row that lies on the first input row */
+  uint32_t room;               /* largest number of addresses in the list */
+  uint16_t rows, first_row;    /* number of input rows under the windows; index of the kernel's row that multiplies the first input row */
   tmo_taps columns;            /* input columns under the first window */
-  uint32_t width;              /* number of input columns whose pixels are listed */
+  uint32_t width;              /* number of input columns whose pixels are in the list */
 } tile_pixels;
 
-/* Lists the pixels under the windows of the output columns from x to `end` - 1. If the list has too little room, it has the pixels of the first
- * windows only. Returns the number of windows whose pixels are listed. */
+/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns the number of windows, from the first window on, whose pixels
+ * fit in the list. */
 TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -215,7 +211,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t
   return n;
 }
 
-/* Returns the window of output column x from a list whose first window is of column `first`. */
+/* Returns the window of output column x. The list has the pixels of the windows from output column `first` on. */
 TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -227,8 +223,8 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a window with the addresses `pixels` for an operator that has no window. The fields are set one by one, because compilers call memset() for
- * an initializer. */
+/* Returns a window with the addresses `pixels`, for an operator without a window. The function sets each field separately, because compilers call
+ * memset() for an initializer. */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;
@@ -238,7 +234,7 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* Lists one pixel of each operand for output column x. If the iteration computes a row, lists one row of each operand. */
+/* Lists one pixel of each operand for output column x. If the iteration computes a row, the function lists one row of each operand. */
 TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
@@ -252,8 +248,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands that the operator's access records name. A row that does not exist is listed as NULL. `again` is true if `rows`
- * still has the rows of the previous iteration. If `again` is true, the function skips operands that always read the same rows. */
+/* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
+ * list still has the rows of the previous iteration, so the function skips operands that always read the same rows. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

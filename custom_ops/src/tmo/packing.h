@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this header describe operators whose constants the converter has packed (TMO_PACKING_*): the number of values and pixels that a
- * kernel computes at once, and the size of its scratch memory. The validator and the kernels use the same functions. */
+/* These functions describe operators with packed constants (TMO_PACKING_*). The validator and the kernels use the same functions. */
 #ifndef TMO_PACKING_H_
 #define TMO_PACKING_H_
 
@@ -20,7 +19,7 @@ static inline bool tmo_runs_target(uint16_t target) {
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
-/* Returns how many values an output channel of a packed convolution reads, including the padding of each row and of the window. */
+/* Returns the number of input values, with padding, that a packed convolution multiplies for an output channel. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -34,31 +33,33 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values of two pixels together that a packed convolution reads at once. For three or more pixels together, the
- * largest number of values is three eighths of the result. */
+/* Returns the largest number of input values that a packed convolution gathers for two pixels. For three or more pixels, three eighths of this number
+ * is the largest number of values. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Returns whether an operator computes two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A depthwise
- * convolution with 3x3 taps computes two rows of any width at once. */
+/* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
+ * depthwise convolution with a 3x3 kernel computes two rows of any width at once. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
 }
 
-/* Returns whether the scratch memory has room for all pixels that are computed at once, whatever their number of values is. */
+/* Returns whether the scratch memory always has room for the input values of all pixels that the kernel computes at once. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Returns whether the kernel computes the last five of `columns` pixels of a row together. The scratch memory then has room for the values of five
- * pixels. For each pair of output channels, the kernel computes three pixels and then two, while the cache still has the weights. */
+/* Returns whether the kernel computes the last five of `columns` pixels of a row together. The scratch memory must then have room for the input
+ * values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still has the
+ * weights. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns how many output pixels to compute at once. `values` is the number of values of one pixel. `left` is the number of pixels that remain in the
- * row. With the DSP extension, a single pixel is never left at the end of a row, because computing one pixel alone is slow. Six pixels are computed
- * as twice three pixels if windows are one pixel wide, because four and two pixels take more instructions. */
+/* Returns the number of output pixels that the kernel computes next at once. The argument `values` is the number of input values of a pixel, and
+ * `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of a row alone, because a
+ * single pixel is slow. If windows are one pixel wide, the kernel computes six pixels as three pixels twice, because four pixels and then two pixels
+ * take more instructions. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -71,7 +72,7 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
   return left < most ? left : most;
 }
 
-/* Returns whether a packed convolution reads the bytes of its only pixel in place, without copying them. */
+/* Returns whether a packed convolution reads the bytes of its only pixel in place, without copying the bytes. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_has_part(TMO_PART_DSP_DIRECT)) return false;
@@ -79,8 +80,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of groups of three pairs of channels in a dense layer. The weights of such a group are interleaved. After the last group, two or
- * four pairs of channels may remain. */
+/* Returns the number of triples of channel pairs in a dense layer. The weights of the three pairs are interleaved. After the last triple, two or four
+ * pairs of channels may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -88,30 +89,30 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 columns that ESP-NN may read beyond them. */
+/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 columns that ESP-NN may read after the last window. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
-/* Returns the number of channels that a depthwise convolution has in ESP-NN, padded to complete vectors of int8 or int16. For few channels, and for
- * windows other than 3x3, ESP-NN uses vectors of int16. */
+/* Returns the number of channels of a depthwise convolution in ESP-NN, padded to complete vectors of int8 or int16. ESP-NN uses vectors of int16 for
+ * few channels, and for all kernels that are not 3x3. */
 static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* Returns how many bytes of scratch ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). `padded` is the
- * number of channels with padding. */
+/* Returns the number of scratch bytes that ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). The
+ * argument `padded` is the number of channels with padding. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns how many bytes of scratch a call of ESP-NN for n pixels needs in total. The scratch has ESP-NN's own data, a copy of the input, the output,
- * and some padding. */
+/* Returns the total number of scratch bytes that a call of ESP-NN for n pixels needs. The scratch memory has ESP-NN's own data, a copy of the input,
+ * the output, and padding. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Returns how many pixels one call of ESP-NN computes, at least one. `columns` is the number of pixels that one iteration computes. */
+/* Returns the number of pixels that a call of ESP-NN computes, at least one. The argument `columns` is the number of pixels of an iteration. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -119,14 +120,14 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
-/* Returns how many consecutive iterations of one pixel each may be computed together. */
+/* Returns the largest number of consecutive iterations that the kernel can compute together. Each of these iterations computes one pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
   const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
   if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
   return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
 }
 
-/* Returns how many bytes of scratch an operator needs to compute `out` from `in`. */
+/* Returns the number of scratch bytes that an operator needs to compute the tensor `out` from the tensor `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These macros load the constants of 3x3 taps for depthwise convolutions in assembly. A file that includes this header defines the offsets RECORD,
- * WEIGHTS and THIRD. */
+/* These macros load the constants of depthwise convolutions with 3x3 kernels in assembly. A file that includes this header defines the offsets
+ * RECORD, WEIGHTS and THIRD. */
 #ifndef TMO_RECORDS_H_
 #define TMO_RECORDS_H_
 
-/* Stores the weights of the kernel's first two rows for one channel. The weights of taps 0 and 1 are in `first` and `second`, and the weights of
- * tap 2 are in halves of `low` and `high`. */
+/* Stores the weights of the kernel's first two rows for one channel. The registers `first` and `second` have the weights of taps 0 and 1, and halves
+ * of `low` and `high` have the weights of tap 2. */
 .macro TWO_ROWS channel, first, second, low, high
     pkhbt lr, \first, \second, lsl #16
     str   lr, [sp, #\channel * RECORD + WEIGHTS]
@@ -19,7 +19,7 @@
     str   lr, [sp, #\channel * RECORD + WEIGHTS + 8]
 .endm
 
-/* Copies the biases and weights of four channels from r12 to the four records at sp. */
+/* Copies the biases and weights of four channels from the address in r12 to the four records at sp. */
 .macro LOAD_RECORDS
     ldmia r12!, {r0-r3}
     str   r0, [sp]

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* tmo_conv_vectors() computes one output pixel, whose first channel is output i. `out` is NULL if a later call continues the sums. If the vector
+/* Computes one output pixel, whose first channel is output i. The pointer `out` is NULL if a later call adds more products to the sums. If the vector
  * instructions cannot compute the pixel, the function returns false and computes nothing. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* tmo_conv_row_vectors() computes a row of an operator whose windows are one column wide. */
+/* Computes a row of an operator whose windows are one column wide. */
 TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 #else
@@ -64,7 +64,7 @@ static inline bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *r
 }
 #endif
 
-/* tmo_add_s8() and tmo_mul_s8() compute ADD and MUL operators, with vector instructions if possible. */
+/* The functions tmo_add_s8() and tmo_mul_s8() use vector instructions if possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
 }
