@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With the DSP extension, this file computes an ADD operator that the converter has not packed. If the operator could have been packed, the code
- * computes the scales that its packed form would have. */
+/* With the DSP extension, this file computes ADD operators that the converter has not packed. The code computes the scales that a packed operator
+ * would have, if such scales exist. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 

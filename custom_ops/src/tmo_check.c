@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file checks the tables of tensors, operators, groups and loops of a program. */
 #include "tmo/check.h"
 
 #include "tmo/layout.h"
 #include "tmo/loops.h"
 #include "tmo/nest.h"
 
-#define MAX_READS 16 /* the validator reads at most this many array elements for each byte of the program; operators may share arrays */
+#define MAX_READS 16 /* number of array elements that the validator may read for each byte of the program; operators may share arrays */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Returns the size of the buffer that contains a tensor. For slow memory, returns the size that the program states, because the caller may provide
- * the memory later. */
+/* Returns the size of the buffer that contains a tensor. For slow memory, the function returns the size that the program states, because the caller
+ * may provide the memory later. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_has_part(TMO_PART_SLOW_MEMORY) && tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
-/* Checks that the rolling buffers, and their positions, are inside the state. */
 TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
   uint32_t at = h->rolling_buffers, n = 0;
@@ -39,8 +37,8 @@ static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_STATE) && tmo_rolling_buffer_number(t) < c->n_rolling_buffers && tmo_rolling_buffers(c->program)[tmo_rolling_buffer_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* Checks a streamed input, whose newest rows are in io[0], and whose older rows are in a rolling buffer. A run checks an external input itself,
- * because the caller may change it. */
+/* Checks a streamed input, whose newest rows are in io[0], and whose older rows are in a rolling buffer. The executor checks an external input in
+ * each inference, because the caller may change the input. */
 static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_column_windows(t)) return TMO_ERROR_TABLE;
@@ -50,12 +48,11 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* Returns whether two tensor records describe the same streamed input. A program is invalid if its records of the streamed input differ. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* Checks that a streamed input is the program's only input, and that all tensor records of this input are equal. */
+/* Checks that a streamed input is the program's only input, and that all tensor records of the streamed input are equal. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {
@@ -82,12 +79,11 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
 
-/* Checks the stripes of the output of an operator in a group with tiles. */
 static bool check_stripes(const tmo_group *group, const tmo_tensor *t) {
   return t->advance > 0 && t->rows >= t->advance && (uint32_t)group->stripes * t->advance < TMO_MAX_EXTENT;
 }
 
-/* Checks that column windows have each row of a stripe once, and are inside their buffer. */
+/* Checks that a tensor's column windows contain each row of a stripe once, and are inside their buffer. */
 static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   if (!tmo_has_column_windows(t)) return true;
   if (!tmo_has_constant(c, t->column_windows, t->n_column_windows * sizeof(tmo_column_window), 4) || !tmo_may_read(c, t->n_column_windows)) return false;
@@ -100,8 +96,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator of the group, before operator `index`, whose output is the tensor. Returns NULL if there is none. Several operators may
- * share the record of their output. */
+/* Returns the last operator of the group, before operator `index`, whose output is the tensor. Returns NULL if the group has no such operator.
+ * Several operators may have the same output tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -110,8 +106,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks one operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group decides where its pixels
- * are. Without column windows and channel groups, the record of the tensor decides where the operand's pixels are. */
+/* Checks one operand of an operator. If the operand has column windows or channel groups, an earlier operator of the group must write the operand,
+ * with the same channel groups. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -124,10 +120,10 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
   const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
-  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* groups of equal size are equally many */
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* if channel groups have equal sizes, their numbers are equal as well */
 }
 
-/* Checks that the converted pixels of an external input fit into the workspace. tmo_check_kind() must have accepted the operator. */
+/* Checks that the converted pixels of an external input fit into the workspace. The caller must have called tmo_check_kind() before. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
@@ -142,7 +138,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
-  if (op->channel_groups == UINT16_MAX) return false; /* after all channel groups, one more pass over the stripe may write the sums */
+  if (op->channel_groups == UINT16_MAX) return false; /* after all channel groups, the operator may need one more pass to write the sums */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
@@ -151,7 +147,7 @@ static bool check_channel_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks that the sums of the operator's highest stripe are inside the workspace. */
+/* Checks that the workspace has room for the sums of the operator's highest stripe. */
 static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;
@@ -162,7 +158,6 @@ static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   return tmo_in_workspace(c, o->op->accumulator, tmo_times(tmo_times(4 * (uint32_t)o->out->width, o->out->channels), (uint32_t)highest), 4);
 }
 
-/* Checks the iterations of an operator in a group with tiles, and where its output pixels are. */
 static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!check_stripes(o->group, o->out) || !check_channel_groups(o)) return false;
@@ -176,7 +171,7 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(tmo_taken(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* Returns whether the pixels of an operand or of the output are stored in reverse order. A group without tiles must not have such tensors, because
+/* Returns whether the pixels of an operand or of the output are stored in reverse order. A group without tiles cannot use reversed pixels, because
  * its kernels read and write the pixels of a row forwards. */
 static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_has_part(TMO_PART_REVERSED)) return false;
@@ -185,7 +180,6 @@ static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   return is_reversed;
 }
 
-/* Checks the record of an operator's copied weights, and their place in the workspace. */
 static bool check_copied(const tmo_checker *c, const tmo_op *op) {
   if (op->kind != TMO_OP_CONV || !tmo_has_constant(c, op->weights, sizeof(tmo_copied), 4)) return false;
   const tmo_copied *const copied = tmo_copied_of(c->program, op);
@@ -212,7 +206,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because any iteration stays inside its buffers. */
+/* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because each iteration accesses only its own buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *group) {
   const uint32_t size = tmo_header_of(c->program)->size;
   if (group->loops >= size) return TMO_ERROR_TABLE;
@@ -224,7 +218,7 @@ TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *gro
   return TMO_OK;
 }
 
-/* Checks one group of operators. `first` is the number of operators in all earlier groups. */
+/* Checks one group of operators. The argument `first` is the number of operators in all earlier groups. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
   const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
@@ -243,12 +237,12 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), h->iterations, 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    /* a program for several devices has no state, because io[] has the tmo_messenger at the place of the state */
+    /* a program for several devices has no state, because the tmo_messenger takes the place of the state in io[] */
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (tmo_has_part(TMO_PART_SLOW_MEMORY) && h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a tmo_messenger takes slow memory's place in io[] */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the tmo_messenger takes the place of slow memory in io[] */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file checks the constants and the scratch memory of packed operators. */
 #include "tmo/check.h"
 
 #include "tmo/packed.h"
 
-/* Returns whether the operator is packed for Helium. An operator packed for Helium stores multipliers before shifts, and a right shift by e bits as
- * -e. An operator packed for the DSP extension has three scales for each channel: m2, c and e. */
+/* Returns whether the operator is packed for Helium. Operators for Helium store multipliers before shifts, and a right shift by e bits as -e.
+ * Operators for the DSP extension have three scales for each channel: m2, c and e. */
 static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
 
-/* Returns a / b, rounded up. a and b must be positive. */
+/* Returns the quotient of the positive numbers a and b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return (a - 1) / b + 1; }
 
-/* Returns whether kernels support the right shift e. */
+/* Returns whether the packed kernels support a right shift by e bits. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks groups of `words` words. The last n words of each group are scales. */
+/* Checks the constants of `channel_groups` groups of channels. A group has `words` words, of which the last n words are scales. */
 static bool check_scales(tmo_checker *c, const tmo_op *op, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -53,7 +52,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool mve = is_mve(op), nine = mve && tmo_mve_has_nine(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4, channels = o->in->channels;
-  const uint32_t words = mve ? 16 + (taps + 1) / 2 * 8 + 32 : 4 + (taps + 2) / 3 * 6 + 12; /* words of constants in one group of channels */
+  const uint32_t words = mve ? 16 + (taps + 1) / 2 * 8 + 32 : 4 + (taps + 2) / 3 * 6 + 12; /* number of words of constants that a group of channels has */
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_makes_two_rows(op) && !tmo_dsp_has_3x3(op, o->out->width))) return false;
   if (mve && !nine && !tmo_has_part(TMO_PART_TAPS)) return false;
   if (channels < at_once && !(nine && channels % 4 == 0)) return false;
@@ -79,7 +78,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   const bool depthwise = tmo_packs_depthwise(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, channels = o->out->channels;
   if (depthwise) {
-    /* larger filters do not fit into a program, or the size of their scratch overflows */
+    /* the weights of greater kernels do not fit into a program, or the size of their scratch memory overflows */
     if (op->dilation_w != 1 || tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
   } else if (taps * o->in->channels > TMO_MVE_TILE) {
     return false;
@@ -109,7 +108,8 @@ static bool check_add(const tmo_checker *c, const tmo_operation *o) {
   return half[1] == INT32_MIN && tmo_half_shift(half) >= 0 && is_shift((uint32_t)scales[10]);
 }
 
-/* Returns whether the core for which the program is packed can run the operator's packing. tmo_check_build() has checked that this build has it. */
+/* Returns whether the program's target core can run the operator's packing. The function tmo_check_build() has checked that this build has the
+ * packing. */
 static bool runs_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
   uint64_t packings = target == TMO_TARGET_GENERIC ? 0 : TMO_OF_DSP;
@@ -128,7 +128,7 @@ bool tmo_check_packed(tmo_checker *c, const tmo_operation *o) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || taps > TMO_PACKED_TAPS) return false;
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* the weights of larger filters do not fit into a program */
+    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* the weights of greater kernels do not fit into a program */
   }
   const bool rvv = tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
   const bool esp = tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With the DSP extension, which computes two products per instruction, this file computes CONV_S16 operators. */
+/* This file computes CONV_S16 operators with the DSP extension, which computes two products per instruction. */
 #include <stddef.h>
 
 #include "tmo/packed.h"
@@ -11,10 +11,10 @@
 
 enum {
   PIXELS = 2,
-  VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; a single pixel has twice as many */
+  VALUES = TMO_WIDE_VALUES, /* number of values of a pixel that are multiplied at once if there are two pixels; a single pixel has twice as many values */
   QUADS = 6,                /* number of groups of four sums that are computed at once */
-  WIDE_QUADS = 2,           /* number of groups of four sums that are computed at once if sums have 64 bits */
-  NARROW = 511              /* the sum of this many products fits 32 bits */
+  WIDE_QUADS = 2,           /* number of groups of four 64-bit sums that are computed at once */
+  NARROW = 511              /* the sum of at most NARROW products fits 32 bits */
 };
 
 _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offsetof(tmo_wide_job, out) == 12 && offsetof(tmo_wide_job, low) == 16 &&
@@ -23,11 +23,10 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offseto
                offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, next) == 56 && offsetof(tmo_wide_job, first) == 60 &&
                offsetof(tmo_wide_job, last) == 61 && offsetof(tmo_wide_job, biased) == 62 && offsetof(tmo_wide_job, scaled) == 63), "tmo_dsp_wide.S");
 
-/* The windows and the sums of one or two adjacent output pixels. */
 typedef struct {
   tmo_wide_job job;
   const tmo_kernel *k;
-  const tmo_window *window; /* window of the first output pixel */
+  const tmo_window *window;
   uint32_t pixels;
   int32_t apart;            /* distance in bytes between the input values of the two pixels */
   uint32_t row;             /* number of weights that a channel has in one row of the window */
@@ -43,14 +42,14 @@ typedef struct {
   int32_t x[PIXELS * VALUES / 2];
 } wide_pixels;
 
-/* Copies four values as two words: values 0 and 2, then values 1 and 3. tmo_even_bytes() selects the weights of values 0 and 2. */
+/* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() selects the weights of values 0 and 2. */
 static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
   const int32_t first = tmo_word(from), last = tmo_word(from + 4);
   to[0] = tmo_low_halves(first, last);
   to[1] = tmo_high_halves(first, last);
 }
 
-/* Copies n values in the order of pair_four(). n must be a multiple of 4. */
+/* Copies n values in the order of pair_four(). The number n must be a multiple of 4. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   const int32_t *const end = to + n / 2;
   if (n % 8 != 0) {
@@ -64,7 +63,8 @@ static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   }
 }
 
-/* Writes n values in the order of pair_four(): `zeros` zeros, and then the values at `from`. n must be a multiple of 4. */
+/* Writes n values in the order of pair_four(). The first `zeros` values are zeros, and the next values are at `from`. The number n must be a multiple
+ * of 4. */
 TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, uint32_t n, int32_t *to) {
   if (zeros > 0) {
     const int32_t second = zeros < 2 ? tmo_int16_at(from) : 0, third = zeros < 3 ? tmo_int16_at(from + 2 * (2 - zeros)) : 0;
@@ -77,8 +77,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Taps outside the input give 0. `offset` is the distance in bytes
- * from a listed address to the values of the window. Returns the number of values that were copied. */
+/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Values outside the input are 0. The argument `offset` is the
+ * distance in bytes from an address in the list to the values of the window. Returns the number of copied values. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -105,8 +105,8 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   return n;
 }
 
-/* Copies all values under the window of a pixel, from a list of its taps. Taps outside the input give 0. `offset` is the distance in bytes from a
- * listed address to the values of the window. */
+/* Copies all values under the window of a pixel, from a list of its taps. Values outside the input are 0. The argument `offset` is the distance in
+ * bytes from an address in the list to the values of the window. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
@@ -122,7 +122,7 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t
   }
 }
 
-/* Writes `zeros` zeros, and then the values from `start` to `end` - 1 of each pixel, to v->x. */
+/* For each pixel, writes `zeros` zeros and the values from `start` to `end` - 1 to v->x. */
 TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end, uint32_t zeros) {
   const uint32_t n = zeros + end - start;
   const bool listed = n == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k));
@@ -139,13 +139,14 @@ TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end
   }
 }
 
-/* Writes n values of each pixel to v->x: `zeros` zeros, and then adjacent values. `from` is the first value of the first pixel. */
+/* For each pixel, writes `zeros` zeros and then adjacent values to v->x, n values in total. The address `from` is that of the first pixel's first
+ * value. */
 TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
   int32_t *x = v->x;
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
 }
 
-/* Returns whether the taps of a window with one column, which take `bytes` bytes each, are adjacent in memory. */
+/* Returns whether the taps of a window with one column are adjacent in memory. Each tap takes `bytes` bytes. */
 static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   for (uint32_t i = 1; i < window->count; ++i) {
     if (window->pixels[i] != window->pixels[i - 1] + bytes) return false;
@@ -153,7 +154,7 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* Writes n values of each pixel to v->x, beginning with value number `at`. The first v->zeros of a pixel's values are zeros. */
+/* Writes n values of each pixel to v->x, from value `at` on. The first v->zeros values of a pixel are zeros. */
 TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
   const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
@@ -170,7 +171,8 @@ TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes the outputs of four sums, and moves the job to the next four sums. `wide` are the sums of 64 bits, or NULL if the job has the sums. */
+/* Writes the outputs of four sums, and moves the job to the next four sums. The argument `wide` points to four 64-bit sums, or is NULL if the job has
+ * the sums. */
 TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
   const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
   for (uint32_t c = 0; c < n; ++c, job->out += 2) {
@@ -199,7 +201,6 @@ static void multiply(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t chann
   (v->pixels > 1 ? tmo_dsp_wide_two : tmo_dsp_wide_one)(&v->job);
 }
 
-/* Writes the outputs of several channels from sums of 64 bits. */
 TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   const uint32_t each = 4 / v->pixels;
   bool fits = true;
@@ -219,8 +220,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   }
 }
 
-/* Computes the outputs of several channels. v->sums must have room for the sums of all these channels. `w` are the weights of the first channel. The
- * kernel multiplies the v->zeros bytes before w by 0. */
+/* Computes the outputs of several channels. The array v->sums must have room for the sums of all these channels. The argument `w` points to the
+ * weights of the first channel. The kernel multiplies the v->zeros bytes before the weights by 0. */
 static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
   const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
@@ -241,7 +242,7 @@ static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uin
   if (wide) write_wide(v, channels);
 }
 
-/* Computes one or two pixels. The windows of two pixels are `apart` bytes apart, and their outputs are out_apart bytes apart. */
+/* Computes one or two pixels. The windows of the two pixels are `apart` bytes apart, and the outputs are `out_apart` bytes apart. */
 TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, uint32_t out_apart, int8_t *out) {
   static const int32_t none[2 * 4] = {0};
   const uint32_t channels = k->out_channels / 2;
@@ -278,8 +279,8 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
 }
 
-/* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel. The kernels cannot
- * read before weights that were copied into the workspace. */
+/* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel, so the weights must
+ * not be copies in the workspace. */
 static bool is_summed(const tmo_kernel *k) {
   const bool starts = (k->op->weights >= 4 && !tmo_copies_weights(k->op)) || k->op->kernel_w * k->tap_step % 4 == 0;
   return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;
@@ -287,8 +288,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Returns whether two adjacent pixels can be computed at once. If an output is written before all inputs are read, outputs and inputs must not
- * overlap. `apart` is the distance in bytes between the two pixels. */
+/* Returns whether two adjacent pixels can be computed at once. Outputs that are written before all inputs are read must not overlap inputs. The
+ * argument `apart` is the distance in bytes between the two pixels. */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

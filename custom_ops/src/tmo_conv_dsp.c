@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for the DSP extension. The functions of this file gather the input values of a few pixels as int16,
- * and multiply them by the weights of pairs of channels. */
+/* This file computes convolutions that are packed for the DSP extension. The functions gather the input values of a few pixels as int16, and multiply
+ * the values by the weights of pairs of channels. */
 #include <string.h>
 
 #include "tmo/dsp.h"
@@ -8,7 +8,7 @@
 
 #if TMO_RUNS_DSP
 
-/* 1 if gather_inside() also gathers single pixels in this build. */
+/* MAKES_SINGLE_PIXELS is 1 if gather_inside() also gathers single pixels in this build. */
 #define MAKES_SINGLE_PIXELS (tmo_has_part(TMO_PART_DSP_PAIRS_1) || tmo_has_part(TMO_PART_DSP_SMALL) || tmo_has_part(TMO_PART_DSP_NARROW))
 
 static bool has_odd_channels(const tmo_kernel *k) { return tmo_has_part(TMO_PART_DSP_ODD) && k->out_channels % 2 != 0; }
@@ -19,7 +19,7 @@ typedef struct {
   uint32_t step;
 } column;
 
-/* The values of five pixels are in two tiles: three pixels are in the first tile, and two pixels are in the second tile. */
+/* Returns the position of a pixel's values. For five pixels, the first tile has three pixels, and the second tile has two pixels. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -44,7 +44,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes n values of a pixel to the tile, from value number k on. */
+/* Writes n values of a pixel to the tile, from value k of the pixel on. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -61,7 +61,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes the same value x n times to the tile, from value number k on. */
+/* Writes the value x n times to the tile, from value k of the pixel on. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -99,8 +99,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel from whole rows, if only few bytes of a row are under the window. The function adds padding to the bytes of a row,
- * and then widens all of them together. */
+/* Gathers the values of a pixel from whole rows, if the window has only few bytes of each row. To save time, the function pads a row before it widens
+ * the bytes of the row. */
 TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
@@ -156,8 +156,8 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   }
 }
 
-/* Computes groups of pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile`, or else in `bytes`.
- * The weights of the `ways` pairs of a group alternate word by word. */
+/* Computes groups of `ways` pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile` if they are
+ * int16, or in `bytes` if they are int8. The weights of the pairs of a group alternate word by word. */
 TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
                                        uint32_t values, uint32_t groups, uint32_t ways) {
   const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;
@@ -199,7 +199,7 @@ static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
       if (tmo_has_part(TMO_PART_DSP_PAIRS_1)) return tmo_dsp_pairs_1;
       if (tmo_has_part(TMO_PART_DSP_SMALL)) return one_pixel;
   }
-  return NULL; /* the header of a damaged program may list too few parts */
+  return NULL; /* the header of a damaged program may omit parts of the library that the program needs */
 }
 
 static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t first, uint32_t pairs, int8_t *out,
@@ -241,8 +241,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel and the pair before it are computed
- * together, into a buffer of their own. */
+/* The function tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, a separate buffer receives the outputs of
+ * the last channel and of the pair of channels before it. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -289,7 +289,6 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
   }
 }
 
-/* Widens the bytes of pixels that have three bytes each. */
 static void widen_three(const int8_t *from, uint32_t step, const column *c) {
   int16_t *const end = c->at + c->step;
   for (int16_t *to = c->at; to != end; to += 2, from += step) {
@@ -304,7 +303,7 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* all pixels, or one */
+    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* the number of all pixels, or 1 */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (tmo_has_part(TMO_PART_DSP_NARROW) && bytes == 3) {
@@ -319,8 +318,8 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
 }
 
 /* Gathers the input values of four adjacent pixels from column x on, whose windows may extend beyond the input. The number of bytes of an input pixel
- * must be a multiple of 4. Padding is read from a pixel of zero points, which is at the end of the tile. The last values that are written overwrite
- * the padding pixel after its last use. */
+ * must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite the padding pixel
+ * after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -341,8 +340,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, which is the size of
- * many boards' instruction caches. `offset` is the distance in bytes from the start of a row to the first window. */
+/* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, so it fits in the
+ * instruction caches of many boards. The argument `offset` is the distance in bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t fours, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -360,8 +359,7 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the output columns whose windows are completely inside the input. Returns no columns if the windows are dilated or an input row is
- * missing. */
+/* Returns the output columns whose windows are completely inside the input. Returns no columns if the windows are dilated or an input row is missing. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
@@ -387,18 +385,18 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const tmo_run_of_columns inside = complete_columns(k, rows);
-  const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4() needs four bytes or more */
+  const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* the function tmo_dsp_widen_4() needs four bytes or more */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
   int8_t *out = columns->out;
   uint32_t n;
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
-    const uint32_t last = inside.first + inside.count; /* first output column after those whose windows are completely inside the input */
+    const uint32_t last = inside.first + inside.count; /* first output column after the columns whose windows are completely inside the input */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t fours = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       const uint32_t rest = end - x - fours * n;
-      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* of the last five or six pixels, three are computed first */
+      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* three of the last five or six pixels are computed first */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, fours, out, step);
       n *= fours;
       continue;

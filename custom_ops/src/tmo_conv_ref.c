@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions and fully connected layers on any core. Each input byte that is read is multiplied by the weights of several output
- * channels. */
+/* This file computes convolutions and fully connected layers on any core. Each input byte is multiplied by the weights of several output channels. */
 #include <stddef.h>
 #include <string.h>
 
@@ -12,8 +11,8 @@
 
 enum { FILTERS = 4 }; /* number of output channels that are computed together */
 
-/* Multiplies a run of bytes by the weights of four channels, and adds the products to the sum of each channel. If `channels` is less than four, the
- * last channel is repeated. */
+/* Multiplies ranges of bytes by the weights of four channels, and adds the products to the sum of each channel. If `channels` is less than four, the
+ * function uses the last channel's weights several times. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -52,10 +51,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* Lists the bytes under a window as runs of adjacent bytes, with as few runs as possible. If possible, a row of the window is one run of adjacent
- * bytes. If each pixel has one byte, the bytes of a run may also be a fixed distance apart. In a group without tiles, a row of the window may need
- * several runs. If a row needs several runs, each column of the window is a part. In a group with tiles, a complete window is one part, and each row
- * of a clipped window is a part. */
+/* Lists the bytes under a window as ranges of adjacent bytes, with as few ranges as possible. If possible, a range contains a whole row of the
+ * window. If each pixel has one byte, the bytes of a range may also be a fixed distance apart. If a row of the window needs several ranges, each
+ * range contains the bytes of one pixel. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -105,8 +103,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes the outputs of a pixel from number i on, `some` channels at once. The inputs are runs of adjacent bytes. `w` are the weights of the first
- * run. `sums` is room for `some` sums. */
+/* Computes the outputs of a pixel, from output i on, `some` channels at once. The pointer `w` is the address of the first range's weights. The array
+ * `sums` has room for `some` sums. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -118,8 +116,9 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes a pixel. The window must have several runs of bytes, whose copies fit on the stack. Copying the bytes must
- * take less time than one long run saves. With the DSP extension, the limit is lower for windows of whole rows, which have few runs. */
+/* Returns whether conv_small() computes a pixel. The window must have several ranges of bytes, whose copies fit on the stack. Copying the bytes must
+ * take less time than the kernel saves by reading one range. With the DSP extension, the limit is lower for windows of whole rows, which have few
+ * ranges. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -130,8 +129,7 @@ static bool is_small(const tmo_kernel *k) {
   return (bytes <= TMO_FEW_BYTES || fits) && !is_run && k->tap_step == k->in_channels && tmo_makes_fours(k);
 }
 
-/* Copies n runs of bytes to addresses that are `step` bytes apart. `bytes` is the length of a run. Each run begins `offset` bytes after its address
- * in `at`. */
+/* Copies n ranges of `bytes` bytes to addresses that are `step` bytes apart. Each range begins `offset` bytes after its address in the list `at`. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const int8_t *const *const end = at + n;
   if (bytes == 1) {
@@ -155,7 +153,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the input bytes under a window in the order of its weights. `to` is the address for the first tap that is inside the input. */
+/* Copies the input bytes under a window in the order of its weights. The pointer `to` is the address for the first tap that is inside the input. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   if (!tmo_reads_rows(k)) {
@@ -176,8 +174,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from input bytes that were gathered. With the DSP extension, up to three bytes are added before the gathered bytes, to
- * make their number a multiple of 4. The added bytes are zero points, which do not change the sums. */
+/* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, to make
+ * their number a multiple of 4. The added bytes are zero points, which do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -203,7 +201,6 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #endif
 }
 
-/* Computes one output pixel. The pixel's first channel has the index i in the output. */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
@@ -227,8 +224,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel. The pixel's first channel has the index i in the output. TFLM's function ConvPerChannel in
- * kernels/internal/reference/integer_ops/conv.h computes the same output. */
+/* Computes one output pixel, whose first channel is output i. TFLM's function ConvPerChannel in kernels/internal/reference/integer_ops/conv.h
+ * computes the same output. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file runs a program on two cores. Each core computes its part of every iteration.
  *
- * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, with other names for their
- * functions. An application whose programs need two cores links these functions instead of tmo_run(). An application without such programs links
- * nothing from this file. */
+ * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, and renames their functions.
+ * An application whose programs need two cores links these functions instead of tmo_run(). */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -12,7 +11,6 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-/* State of a run on one of two cores. */
 typedef struct {
   tmo_run_state run; /* first member, because iterations get only its address; between iterations, run.workspace has the core's counters */
   const tmo_cores *cores;
@@ -47,8 +45,8 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts input rows to the columns that the output columns `columns` need. The kernel then computes an output with fewer columns. The function
- * sets the padding in `own`, which is a copy of the operator. */
+/* Restricts input rows to the columns that the output columns `columns` need. The kernel then computes fewer columns. The function sets the padding
+ * in `own`, which is a copy of the operator. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -88,7 +86,6 @@ static void narrow_channels(execution *f, stretch channels) {
 }
 
 #if TMO_RUNS_DSP
-/* Computes some channels of a row of a packed convolution. */
 TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
   const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
@@ -101,7 +98,7 @@ TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *
 }
 #endif
 
-/* Computes some channels of one pixel of a depthwise convolution, from a list of its taps. */
+/* Computes some channels of one pixel of a depthwise convolution, from a list of the pixel's taps. */
 TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
@@ -135,7 +132,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* if `tile` is not 0, the kernel reads the taps that are listed */
+    own->tile = 1; /* if `tile` is not 0, the kernel reads the taps in the list */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -146,7 +143,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's part of a row that both cores compute. `own` is a copy of the operator, which the function may change. */
+/* Computes the columns or channels of a row that this core computes. The argument `own` is a copy of the operator, which the function may change. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;
@@ -200,7 +197,7 @@ static void wait_at_barrier(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* Runs this core's part of all iterations. After an error, a core still waits at every barrier, so that the other core can continue. */
+/* Runs all iterations on one core. After an error, the core still waits at every barrier, so that the other core can continue. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -237,15 +234,15 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* all code from here on is compiled for size */
 
-/* Returns the number of which core 0's number of channels must be a multiple, or 0 if the channels cannot be divided. */
+/* The number of channels of core 0 must be a multiple of the result. Returns 0 if the cores cannot divide the channels of the operator. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Returns whether each core gets a part of the operator, and a kernel can compute these parts. The columns of an operator without a window can be
- * divided if output column x needs only column x of each operand. */
+/* Returns whether kernels can compute the columns or channels that each core computes. The cores can divide the columns of an operator without a
+ * window if output column x needs only column x of each operand. */
 static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || sharding->cut == 0) return false;
@@ -259,7 +256,7 @@ static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   return granule > 0 && sharding->cut % granule == 0 && sharding->cut < o->out->channels && o->out->channels - sharding->cut >= least;
 }
 
-/* Returns whether the scratch memory of each core has room for its columns. */
+/* Returns whether the scratch memory of each core has room for the columns of the core. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_sharding *sharding) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? sharding->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {
@@ -276,7 +273,7 @@ static bool check_shardings(const tmo_checker *c, const tmo_group *group, const 
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
-    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps the address of its scratch in a static variable */
+    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps the address of its scratch memory in a static variable */
     if (has_one_scratch && shardings[i].kind != TMO_SHARDING_CORE_0) return false;
     if (helium || shardings[i].kind > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shardings[i])) return false;
     if (shardings[i].kind > TMO_SHARDING_CORE_1 && !check_both(&o, &shardings[i])) return false;
