@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes operators that are packed for ESP-NN. The functions of this file gather the input values under a window, and call a kernel of
- * ESP-NN. In a build without TMO_ESP_NN, and on hosts, functions in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN. The functions gather the input values under a window, and call a kernel of ESP-NN. On
+ * hosts and in builds without TMO_ESP_NN, functions in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are multiples of 4. A library's memmove() may copy byte by byte, and this function is called for
- * every tap. In a damaged program, source and target may overlap. */
+/* Copies n bytes, four at a time if both addresses are multiples of 4. A library's memmove() may copy byte by byte, and copy_values() runs for every
+ * tap. In a damaged program, source and target may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -76,7 +76,7 @@ static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32
   for (; n > 0; --n) *to++ = *from++;
 }
 
-/* Sets n bytes to a value, four at a time if the address is a multiple of 4. A library's memset() may set one byte at a time. */
+/* Sets n bytes to `value`, four at a time if the address is a multiple of 4. A library's memset() may set one byte at a time. */
 static void fill_values(int8_t *to, int8_t value, uint32_t n) {
 #if defined(__GNUC__)
   if (((uintptr_t)to & 3) == 0) {
@@ -87,7 +87,7 @@ static void fill_values(int8_t *to, int8_t value, uint32_t n) {
   for (; n > 0; --n) *to++ = value;
 }
 
-/* Copies the input values under a window. The padding is filled with zero points. */
+/* Copies the input values under a window. The zero point takes the place of values outside the input. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -151,7 +151,7 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 }
 
 #ifdef TMO_ESP_NN
-/* Copies the channels of n pixels, which are `step` bytes apart in the source and to_step bytes apart in the target. */
+/* Copies the channels of n pixels. Adjacent pixels are `step` bytes apart in the source and `to_step` bytes apart in the target. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
     copy_values(to, from, n * step);
@@ -160,14 +160,13 @@ static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32
   for (; n > 0; --n, to += to_step, from += step) copy_values(to, from, channels);
 }
 
-/* Arguments for a call of ESP-NN's depthwise convolution for n adjacent pixels. */
 typedef struct {
   data_dims_t input, filter, output;
   dw_conv_params_t params;
   int8_t *own, *image, *made; /* scratch memory for ESP-NN itself, for the input values, and for the output */
 } esp_call;
 
-/* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 columns beyond the last window.
+/* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 columns after the last window.
  * Returns false if this version of ESP-NN needs more scratch memory than the program provides. */
 static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   const tmo_op *op = k->op;
@@ -182,8 +181,8 @@ static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   return esp_nn_get_depthwise_conv_scratch_size(&call->input, &call->filter, &call->output, &call->params) <= (int)room;
 }
 
-/* Calls ESP-NN's depthwise convolution for pixels whose input values were copied. ESP-NN declares some inputs without const, but does not write to
- * them. */
+/* Calls ESP-NN's depthwise convolution for pixels whose input values were copied. ESP-NN declares some inputs without `const`, but does not write to
+ * these inputs. */
 static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
   const uint32_t padded = (uint32_t)call->output.channels;
@@ -194,8 +193,8 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies the columns of an input row from column `start` on. Some of these columns may be outside the row. The channels that ESP-NN adds as padding
- * may have any values. */
+/* Copies `columns` columns of an input row, from column `start` on. Some of these columns may be outside the row. The channels that ESP-NN adds as
+ * padding may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;
@@ -228,7 +227,7 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent output pixels with a function in C instead of ESP-NN. Tap i of output pixel p is p times step bytes after taps[i]. */
+/* Computes n adjacent output pixels with a function in C instead of ESP-NN. The address of tap i of output pixel p is `taps[i] + p * step`. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

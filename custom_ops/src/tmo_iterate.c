@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this file run one iteration of an operator. The functions of this file set the arguments of an operator's kernel, and call the
- * kernel for the rows, tiles or pixels of the iteration. The result of an iteration does not depend on the order of the iterations. */
+/* This file runs one iteration of an operator. The functions set the arguments of the operator's kernel, and call the kernel for the rows, tiles or
+ * pixels of the iteration. The order of iterations does not change the result of an iteration. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -9,8 +9,8 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-/* Moves the kernel's pointers to the bias and the scale of output channel first_out. Moves the kernel's pointer to the weight that connects input
- * channel first_in with output channel first_out. */
+/* Moves the kernel's pointers to the bias and the scale of output channel `first_out`. Moves the kernel's pointer to the weight that connects input
+ * channel `first_in` with output channel `first_out`. */
 TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = k->op;
   if (k->bias != NULL) k->bias += first_out;
@@ -28,7 +28,6 @@ TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32
   }
 }
 
-/* Sets the kernel's arguments that differ from row to row. */
 static void set_row(execution *f) {
   const tmo_run_state *run = f->run;
   if (!HAS_ACCESS || f->kernel.op->access == 0) return;
@@ -36,8 +35,8 @@ static void set_row(execution *f) {
   f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->current.row).first;
 }
 
-/* Sets the distances in bytes between the pixels and between the channels of two operands. An operand with only one column or one channel is
- * repeated. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
+/* Sets the distances in bytes between the pixels and between the channels of two operands. A distance of 0 repeats an operand that has only one
+ * column or one channel. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
 static void step_through_operands(execution *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
@@ -47,8 +46,8 @@ static void step_through_operands(execution *f) {
   }
 }
 
-/* Sets the arguments that only kernels of unpacked operators read, and restricts the arguments to the iteration's channel group. k->sums then points
- * to the int32 sums of the iteration's outputs. If the operator sums channel groups, each row of a stripe has its own sums. */
+/* Sets the arguments that only kernels of unpacked operators read, for the iteration's channel group. The function sets k->sums to the int32 sums of
+ * the iteration's outputs. If the operator adds up channel groups, each row of a stripe has its own sums. */
 static void set_up_plain(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;
@@ -101,7 +100,8 @@ TMO_OWN_FRAME static void set_up(execution *f) {
   if (!TMO_RUNS_PACKED || op->packing == TMO_PACKING_NONE) set_up_plain(f);
 }
 
-/* Computes the output pixel in column x, or the whole output row in a group without tiles. `pixels` has room for the addresses of the inputs. */
+/* Computes the output pixel in column x, or the whole output row in a group without tiles. The array `pixels` has room for the addresses of the
+ * inputs. */
 TMO_OWN_FRAME static void compute_window(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_window window = read_under(f, x, pixels);
@@ -119,7 +119,7 @@ TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
 }
 
 static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
-  enum { FEW_ROWS = 7 }; /* the addresses of few rows take less stack */
+  enum { FEW_ROWS = 7 }; /* an array for the addresses of few rows takes less stack */
   const int8_t *rows[FEW_ROWS];
   if (tmo_lacks_access(f->kernel.op) && f->kernel.op->kernel_h <= FEW_ROWS) {
     compute_window(f, 0, rows);
@@ -129,7 +129,7 @@ static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns the number of output pixels from pixel x on, at most n, whose addresses grow in equal steps. */
+/* Returns the number of output pixels from pixel x on, at most n, whose addresses grow by a constant number of bytes. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->pixels, x);
   uint32_t even = 1, next = first;
@@ -198,7 +198,7 @@ static bool makes_two_pixels(const execution *f) {
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes output columns x and x + 1 if their windows have the same taps inside the input. `window` is the window of column x. */
+/* Computes output columns x and x + 1 if their windows have the same taps inside the input. The argument `window` is the window of column x. */
 static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
@@ -239,7 +239,6 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   }
 }
 
-/* Computes the output columns of the iteration, up to column `end` - 1. */
 static void iterate_columns(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
 #if TMO_RUNS_PACKED
@@ -259,7 +258,8 @@ static void iterate_columns(execution *f, uint32_t end) {
   }
 }
 
-/* Sets the sums of an iterative operator to their initial values, or writes its outputs, by calling its kernel with an empty window. */
+/* Calls the kernel of an iterative operator with an empty window. The kernel sets the sums to their initial values if `first` is true, and writes the
+ * outputs otherwise. */
 static void iterate_empty(execution *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
@@ -288,7 +288,7 @@ static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #endif
 }
 
-/* Adds an input pixel to the sums of all output pixels whose windows contain it. */
+/* Adds an input pixel to the sums of all output pixels whose windows contain the input pixel. */
 static void add_pixel(execution *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -314,7 +314,6 @@ static void add_pixel(execution *f, uint32_t x) {
   k->sums = sums;
 }
 
-/* Adds one tile of an input row to the sums of an iterative operator. */
 TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_end_column(f->kernel.op, f->in.tensor, &f->run->current);
@@ -324,7 +323,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Copies the row of a GATHER operator's table that the index at `index` selects. Returns false if the table has no such row. */
+/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the table has no row with this index. */
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
@@ -332,8 +331,8 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Returns 1 if the pixels of the rows from `first` to `end` - 1 are all adjacent in memory, and -1 if they are adjacent in reverse order. Returns 0 for
- * other rows. */
+/* Returns 1 if the pixels of the rows from `first` to `end` - 1 are all adjacent in memory, and -1 if they are adjacent in reverse order. Returns 0
+ * if the pixels are not adjacent. */
 static TMO_ALWAYS_INLINE int32_t direction_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
   if (tmo_has_column_windows(t) || tmo_in_rolling_buffer(t) || tmo_is_source(run->program, t)) return 0;
   if (tmo_remainder(first, t->depth) + (end - first) > t->depth) return 0;
@@ -341,8 +340,8 @@ static TMO_ALWAYS_INLINE int32_t direction_of(const tmo_run_state *run, const tm
   return t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -1 : 0;
 }
 
-/* Copies n rows of a GATHER operator's table, which has `rows` rows of `bytes` bytes. The indices are at `from`, one index every `step` bytes. Returns
- * false if the table lacks a row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
+/* Copies n rows of a GATHER operator's table, which has `rows` rows of `bytes` bytes. The n indices begin at the address `from` and are `step` bytes
+ * apart. Returns false if the table lacks a row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const int8_t *table, uint32_t rows, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to, int32_t to_step,
                                          uint32_t n, bool words) {
   for (; n > 0; --n, from += step, to += to_step) {
@@ -359,7 +358,7 @@ static TMO_ALWAYS_INLINE bool copy_table(const int8_t *table, uint32_t rows, uin
   return true;
 }
 
-/* Finds the address of each index and of each output pixel of gather(). */
+/* Runs a GATHER operator whose indices or output pixels are not adjacent in memory. */
 TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo_kernel *k, uint32_t end) {
   const tmo_view in = tmo_view_of(run, k->op->input[0]), out = tmo_view_of(run, k->op->output);
   const bool by_row = tmo_by_row(k->op);
@@ -374,8 +373,7 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
-/* Copies the rows of a GATHER operator's table that indices select, up to column `end` - 1 of run->current, or up to row `end` - 1 in a group without
- * tiles. */
+/* Runs a GATHER operator, up to column `end` - 1 of the current row, or up to row `end` - 1 in a group without tiles. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
   const uint32_t y = run->current.row;
@@ -433,7 +431,7 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Returns whether a kind of operator computes tiles faster as a whole row. */
+/* Returns whether the operator computes a whole row faster than the tiles of a row. */
 static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
   return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
@@ -480,7 +478,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns how many rows, from run->current to row `end` - 1, the kernel can compute as one long row. */
+/* Returns the number of rows, from run->current to row `end` - 1, that the kernel can compute as one long row. */
 TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
@@ -499,7 +497,7 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   return end - y;
 }
 
-/* Computes the rows from run->current to `end` - 1 of an operator with access records. */
+/* Computes the rows from run->current to row `end` - 1 of an operator with access records. */
 TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
   const int8_t *pixels[TMO_MAX_TAPS];
   for (bool again = false; run->current.row < end; ++run->current.row, again = true) {
@@ -533,7 +531,7 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Lists the input rows under two output rows: the row before run->current, and the row of run->current. Each output row uses one half of `pixels`. */
+/* Lists the input rows of two output rows: the row before run->current, and the row of run->current. Each output row uses one half of `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;
@@ -570,7 +568,7 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-/* Returns whether a GATHER, GATHER_ND or COPY operator was run, whose iterations need no arguments of a kernel. */
+/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator needs these arguments. */
 static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
   *status = TMO_OK;
   if (tmo_is_kind(op, TMO_OP_GATHER)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel. To save time, its functions set only those arguments that a kernel reads. The general code for
+/* This file runs iterations that compute one pixel. To save time, its functions set only the arguments that a kernel reads. The general code for
  * addresses in tmo_iterate.c would take as long as the computation of the pixel. */
 #include "tmo/iterate.h"
 
@@ -7,7 +7,7 @@
 
 #include "tmo/pixel.h"
 
-/* Returns the address of the pixel of a tensor in row y and column x. is_plain() must hold for the tensor. */
+/* Returns the address of the pixel of a tensor in row y and column x. The condition is_plain() must hold for the tensor. */
 static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
@@ -16,7 +16,6 @@ static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) { return find_pixel(run, t, y, x); }
 
 #if TMO_RUNS_MVE
-/* Copies the pixels under a window to the scratch memory. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
@@ -129,7 +128,6 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-/* Calls the kernel of an unpacked operator for one pixel. */
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
@@ -197,7 +195,7 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
 }
 
 /* Computes one pixel of a convolution with a 1x1 kernel, faster than call_plain_kernel(). Returns false if the convolution has padding, or needs
- * another kernel. */
+ * another function. */
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
@@ -280,7 +278,6 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   return TMO_OK;
 }
 
-/* Returns whether add_pixels() can run the operator. */
 static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op *op) {
   if (op->packing != TMO_PACKING_NONE || op->access != 0 || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
   const tmo_tensor *const tensors = tmo_tensors(run->program);
@@ -288,7 +285,6 @@ static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op
 }
 #endif
 
-/* Returns whether call_plain_kernel() can run the operator. */
 static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
   const bool plain = op->packing == TMO_PACKING_NONE && op->access == 0 && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
   return plain && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || is_pool(op) || tmo_is_kind(op, TMO_OP_LOOKUP));
@@ -331,7 +327,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   return TMO_OK;
 }
 
-/* The functions that tmo_iterate_pixel() calls have the large arrays, so that it needs no stack frame itself. */
+/* tmo_iterate_pixel() needs no stack frame, because only the functions that it calls have large arrays. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes one step of an int8 LSTM, whose cells are int16. TFLM's function LstmStep in micro/kernels/lstm_eval.h computes the same
- * output. */
+/* This file computes one step of an int8 LSTM, whose cells are int16. TFLM's function LstmStep in micro/kernels/lstm_eval.h computes the same output. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,10 +8,10 @@
 
 enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order of the program */
 
-#define LAST 0x1FDFF /* beyond the argument LAST, curve() is constant */
+#define LAST 0x1FDFF /* the result of curve() is constant for arguments above LAST */
 
-/* For x >= 0, returns 2^15 / (1 + e^(-x / 2^13)), interpolated from a table of 256 values for arguments 2^9 apart. For x < 0, the result is 2^15
- * minus the result for -x. tanh(x) is twice curve(2 x), minus 1. TFLM's functions Logistic and Tanh for int16 in
+/* For x >= 0, returns `2^15 / (1 + e^(-x / 2^13))`, interpolated from a table of 256 values for arguments that are 2^9 apart. For x < 0, returns
+ * `2^15 - curve(-x)`. If `is_tanh` is true, returns twice the curve at 2 * x, minus 2^15. TFLM's functions Logistic and Tanh for int16 in
  * kernels/internal/reference/integer_ops compute the same values. */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
@@ -25,14 +24,13 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* Pointers to the next scales of an LSTM operator. Each output channel has two scales for each gate, one for the kept part of the cell, one for the
- * added part, and one for the output. */
+/* Pointers to the next scales of an LSTM operator. Each output channel has two scales for each gate, one scale for the kept cell value, one for the
+ * added cell value, and one for the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
 } gate_scales;
 
-/* Returns x, scaled and saturated. */
 #if TMO_WIDE_MULTIPLY
 static TMO_ALWAYS_INLINE
 #else /* without inlining, the long multiplication takes less flash */
@@ -43,7 +41,7 @@ int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_hal
 /* Returns the product of a and b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate adds up products with the input and products with the previous output separately */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has one sum of products with the input, and one sum of products with the previous output */
 
 /* For one output channel, adds the products of inputs and weights to the two sums of each gate. For each gate, `w` has the weights of the input, and
  * then the weights of the previous output. */
@@ -63,8 +61,8 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* Each operand of an LSTM has one row: the input, the previous output, and the cells with two bytes each. The kernel overwrites the previous output
- * and the cells. */
+/* Computes one row of an LSTM. The operands are the input, the previous output, and the cells with two bytes each. The kernel overwrites the previous
+ * output and the cells. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor runs the loops of each group of operators, one iteration after the other. The functions of this file find the next iteration, which
- * tmo_iterate.c computes. */
+/* The executor runs the loops of each group of operators, one iteration after another. This file finds the next iteration, and tmo_iterate.c computes
+ * the iteration. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter in the workspace that says which part of its output operator `number` of the group computes next. The counter is a row number
- * in a group without tiles. The counter is a tmo_iteration in a group with tiles, and its first field is the stripe. */
+/* Returns an operator's counter in the workspace, which says what the operator computes next. In a group without tiles, the counter is the index of a
+ * row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -46,8 +46,7 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Reads loop codes that open or close loops. When the function returns, run->at points to a code that runs an operator, or to the end of the
- * group. */
+/* Reads loop codes that open or close loops. When the function returns, run->at points to a code that runs an operator, or to the end of the group. */
 TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   for (uint8_t code; (code = *run->at) >= TMO_LOOP_REPEAT;) {
     if (code == TMO_LOOP_REPEAT) {
@@ -68,15 +67,14 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
 #ifndef TMO_WITHIN_CORES
 TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status);
 
-/* Returns whether a group has only one operator, which is not packed. */
 static TMO_ALWAYS_INLINE bool has_only_plain(const tmo_run_state *run) {
   return tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && tmo_ops(run->program)[run->group->first_op].packing == TMO_PACKING_NONE;
 }
 #endif
 
-/* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if there is such a code. Returns
- * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also
- * runs groups that have one operator, and returns the status of the run if the run ends. */
+/* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if the program has a next loop code.
+ * Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also runs
+ * groups that have one operator. The function then returns the status of the inference if the inference ends. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -109,7 +107,7 @@ TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op)
   return false;
 }
 
-/* Copies the rows of the last push into the rolling buffer, before the caller overwrites them. */
+/* Copies the rows of the last push into the rolling buffer, before the caller overwrites the rows. */
 static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->pushed;
@@ -132,8 +130,8 @@ static TMO_ALWAYS_INLINE bool sources_hold(const void *program, void *const *io)
   return tmo_input_of(program) != TMO_INPUT_EXTERNAL || source_holds_all(program, io);
 }
 
-/* After a reset, fills all rolling buffers of the state. At the end of a run, advances each rolling buffer, so that the rows that the run wrote
- * become the newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
+/* After a reset, fills all rolling buffers of the state. At the end of an inference, the function makes the rows that the inference wrote the newest
+ * rows of each rolling buffer. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 TMO_OWN_FRAME static tmo_status advance_state(const tmo_run_state *run, bool ended) {
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
@@ -159,7 +157,6 @@ static TMO_ALWAYS_INLINE tmo_status advance_rolling_buffers(const tmo_run_state 
   return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? advance_state(run, ended) : TMO_OK;
 }
 
-/* Sends or receives row run->current.row of a tensor. */
 TMO_OWN_FRAME static tmo_status exchange_row(const tmo_run_state *run, const tmo_op *op) {
   tmo_messenger *const link = (tmo_messenger *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
@@ -185,7 +182,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Returns the status of a run without remaining iterations. The caller may still have to push rows of a streamed input that no operator reads. */
+/* Returns the status of an inference without remaining iterations. The caller may still have to push rows of a streamed input that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -197,8 +194,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if its counter in the
- * workspace is invalid, because operators of a damaged program may overwrite it. */
+/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if the operator's
+ * counter is invalid, because operators of a damaged program may overwrite counters. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -213,7 +210,7 @@ static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest 
   return row < nest->stripes;
 }
 
-/* Moves the operator's counter beyond the skipped stripes and the current iteration. */
+/* Moves the operator's counter to the iteration after the current iteration. */
 static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tmo_nest *nest, uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     tmo_iteration *const tile = (tmo_iteration *)(void *)next;
@@ -224,10 +221,9 @@ static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tm
   }
 }
 
-/* A loop code that runs an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* number of the operator in its group, counted from 0 */
+  uint16_t op; /* index of the operator in its group */
   uint16_t skipped; /* number of stripes that the operator skips before the iteration */
 } iteration_code;
 
@@ -245,8 +241,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns how many consecutive iterations, at most `most`, run the operator of the loop code at run->at. The next loop code must be equal, or the
- * loop must have only the code at run->at. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. The next loop code must be equal,
+ * or the loop must have only the code at run->at. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -257,7 +253,7 @@ static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t
   return n;
 }
 
-/* Moves the run to the last one of n repetitions. */
+/* Moves run->at to the last one of n consecutive iterations of an operator. */
 static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
   if (run->at[1] != *run->at) {
     run->loops[run->depth - 1].left -= n - 1;
@@ -267,7 +263,7 @@ static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
 }
 
 /* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
- * Returns the number of iterations that were run, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+ * Returns the number of completed iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   const tmo_tensor *const t = nest.tensor;
@@ -288,8 +284,8 @@ static TMO_ALWAYS_INLINE bool is_single_pixel(const tmo_op *op, const tmo_tensor
   return TMO_FAST_PIXELS && out->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE));
 }
 
-/* Runs up to `most` iterations of an operator whose iterations compute rows. Returns the number of iterations that were run, or 0 if
- * tmo_iterate_pixel() is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of an operator whose iterations compute rows. Returns the number of completed iterations, or 0 if tmo_iterate_pixel()
+ * is faster. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t n = repetitions(run, most), end = *next + n;
@@ -301,7 +297,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
-/* Computes all rows of the only operator of a group, which takes `iterations` iterations. `t` is the tensor that the operator iterates through. */
+/* Computes all rows of the only operator of a group, which takes `iterations` iterations. The operator iterates through the rows of the tensor `t`. */
 static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
   tmo_status status = TMO_OK;
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
@@ -315,7 +311,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loops of a group run its first operator n times and do nothing else. Some such loops are not recognised. */
+/* Returns whether the loops of a group only run the first operator n times. For some of these loops, the function returns false. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -335,7 +331,7 @@ TMO_OWN_FRAME static bool iterate_only_tiles(tmo_run_state *run, const tmo_op *o
   return true;
 }
 
-/* Runs all iterations of a group that has only one operator. Returns false without running an iteration if other functions must run the group. */
+/* Runs all iterations of a group that has only one operator. Returns false without running an iteration if this function does not support the group. */
 TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
   if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op)) return false;
@@ -348,8 +344,8 @@ TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *
 }
 
 #if TMO_RUNS_DSP
-/* Runs up to `most` iterations of a packed operator in a group with tiles. Returns the number of iterations that were run. Returns 0 if only one
- * iteration can be run at once, and UINT32_MAX if a counter is invalid. */
+/* Runs up to `most` iterations of a packed operator in a group with tiles. Returns the number of completed iterations. Returns 0 if the kernel cannot
+ * compute several pixels at once, and UINT32_MAX if a counter is invalid. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *op, tmo_iteration *counter, uint32_t most) {
   const uint32_t at_once = tmo_iterates_at_once(run, op);
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
@@ -371,7 +367,7 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *
   return n;
 }
 
-/* Runs the iterations of two adjacent loop codes of a packed operator in one call. Returns 2, or UINT32_MAX if the counter is invalid. */
+/* Computes two rows of a packed operator, whose loop code is at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;
@@ -383,9 +379,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop code must be the only one of its loop. If
- * `alone` is false, the next loop code must be equal. Returns the number of iterations that were run, or 0 if single iterations are faster. Returns
- * UINT32_MAX after an error. When the function returns, run->at points to the last code that was run. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must have only the code at run->at. If
+ * `alone` is false, the next loop code must be equal. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
+ * UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -404,10 +400,10 @@ static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo
   return n;
 }
 
-/* 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
+/* RUNS_EACH_CODE is 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
 #define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
 
-/* Returns the number of the operator that the loop code at run->at runs. Moves run->at to the last byte of the loop code. */
+/* Returns the index of the operator that the loop code at run->at runs. Moves run->at to the last byte of the loop code. */
 static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   const uint8_t code = *run->at;
   if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
@@ -416,8 +412,8 @@ static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   return number;
 }
 
-/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function stops after the first iteration before an operator
- * whose loop code is TMO_LOOP_NEAR or greater. The program must neither exchange messages nor read a streamed input. */
+/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function stops before the next operator whose loop code is
+ * TMO_LOOP_NEAR or greater. The program must neither exchange messages nor read a streamed input. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -456,8 +452,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations, in the order of the loops. The function may return before it has run `most`
- * iterations, because this saves time. */
+/* Runs at least one and at most `most` iterations, in the order of the loops. To save time, the function may return after fewer than `most`
+ * iterations. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   const tmo_status found = find_iteration(run, most);
@@ -507,8 +503,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues a run that has `iterations` iterations left. The counters in the workspace say which part of its output each operator computes next. The
- * loops of the program say which operator runs next. Returns false if the program has fewer iterations. */
+/* Continues an inference that has `iterations` iterations left. The counters in the workspace say what each operator computes next. The loops of the
+ * program say which operator runs next. Returns false if the program has fewer iterations than `iterations`. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;
@@ -517,7 +513,7 @@ static bool resume(tmo_run_state *run, uint32_t iterations) {
   return true;
 }
 
-/* Continues a run whose rows are pushed, or come from other devices. */
+/* Continues an inference whose input rows are pushed, or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;

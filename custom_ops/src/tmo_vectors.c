@@ -25,7 +25,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Returns whether one call computes the whole sum of an output, as the vector kernels require. */
+/* Returns whether one kernel call computes the whole sum of an output, as the vector kernels require. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
 /* Computes n output pixels. The windows of adjacent pixels are `step` bytes apart. */
@@ -95,7 +95,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 #if TMO_RUNS_RVV
 
-/* On hosts, these kernels are compiled without vector instructions. */
+/* On hosts, the library compiles the packed kernels without vector instructions. */
 #if TMO_RVV
 #define FROM_DESCRIPTION(name) tmo_##name##_rvv
 #else
@@ -105,7 +105,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 enum { NARROW = 16 }; /* with at least this many channels, vectors of channels are faster than vectors of pixels */
 
-/* Returns the multipliers of a packed convolution, which are stored after the biases. */
+/* Returns the multipliers of a packed convolution, which the program stores after the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 
@@ -124,8 +124,8 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* Copies the input bytes under windows of whole rows, one window after the other. `offset` is the distance in bytes from the start of each row to the
- * first window. */
+/* Copies the input bytes under windows of whole rows, one window after another. The argument `offset` is the distance in bytes from the start of each
+ * row to the first window. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
@@ -133,14 +133,13 @@ static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixe
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* Copies the input bytes under windows of single pixels, one window after the other. */
+/* Copies the input bytes under windows of single pixels, one window after another. */
 static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
   const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
                                   .next_row = (int32_t)k->in_channels};
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* Copies the input values under one window. */
 static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
