@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Divides a length into n and into `size` equal parts, and returns which of the `size` parts has the centre of part i of n. */
+/* Divides a length into `n` equal parts, and also into `size` equal parts. The function returns the index of the part of the `size` parts that
+ * contains the centre of part i of the `n` parts. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }
@@ -21,7 +22,7 @@ uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image,
   return (uint16_t)(camera->top + nearest(row, image->height, camera->height));
 }
 
-/* These functions widen 5 or 6 bits to 8 bits, so that the highest value becomes 255. */
+/* These functions widen 5 or 6 bits to 8 bits. The highest value becomes 255. */
 static uint8_t widen5(uint32_t v) { return (uint8_t)(v << 3 | v >> 2); }
 static uint8_t widen6(uint32_t v) { return (uint8_t)(v << 2 | v >> 4); }
 

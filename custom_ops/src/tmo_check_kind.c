@@ -16,13 +16,13 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* These macros return how many multipliers an operator has, and how many bytes an element of its input and of its output takes. */
+/* SCALES() returns the number of an operator's multipliers. BYTES_READ() returns the size of an input element in bytes, and BYTES_WRITTEN() returns
+ * the size of an output element in bytes. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Positions of a window's fields for rows, counted from the field `kernel_h` of a tmo_op. The field for the columns follows each field for the rows.
- */
+/* Positions of the fields `*_h` of a window, counted from the field `kernel_h` of a tmo_op. Each field `*_w` follows its field `*_h`. */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");
@@ -30,8 +30,9 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
   return (const uint16_t *)(const void *)((const uint8_t *)op + offsetof(tmo_op, kernel_h)) + axis;
 }
 
-/* Returns whether each window along an axis begins before the end of the input, and has at least one input element. Before the input, there are
- * `there` elements of earlier inferences, and windows read these elements instead of padding. All arguments are uint16_t, so no sum of them wraps. */
+/* Returns whether each window along an axis begins before the end of the input, and covers at least one input element. The argument `there` is the
+ * number of elements of earlier inferences before the input. Windows read these elements instead of padding. All arguments are uint16_t, so no sum of
+ * them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -49,7 +50,6 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   return tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
 }
 
-/* Checks the arrays of n multipliers and n shifts. */
 static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (n == 0) return true;
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
@@ -62,14 +62,15 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Returns whether a float32 operator has a valid range and a valid function. The operator's kind allows the functions `first` to `last`. */
+/* Returns whether a float32 operator has a valid range and a valid function. The arguments `first` and `last` are the first and the last function
+ * that the operator's kind allows. */
 static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
   return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
          (uint32_t)op->float_form >> 4 <= last;
 }
 
 /* Checks the weights, biases and scales of an operator with a window. An int16 channel takes two bytes, and its bias takes eight bytes. Sums of int16
- * channels are not kept between calls. A float32 channel takes four bytes, and so do each weight and each bias. */
+ * channels are not kept between calls. In a float32 operator, each channel, weight and bias takes four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
@@ -86,7 +87,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* Checks the weights of a convolution whose outputs are unscaled sums of several bytes. */
+/* Checks the weights of a convolution whose outputs are unscaled sums. Each sum takes several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -94,7 +95,6 @@ static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->sum_bytes), 1) && check_windowed(c, o);
 }
 
-/* Returns whether the window of the operator is one pixel. */
 static bool pointwise(const tmo_op *op) {
   const uint16_t *const window = window_along(op, 0);
   for (uint32_t i = 0; i <= PAD + 1; ++i) {
@@ -113,22 +113,22 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Returns whether the kind of an operator with two operands of four-byte elements allows its function. */
+/* Returns whether the operator's kind allows the operator's function. The operator must have two operands with elements of four bytes. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Checks that each dimension of an operand is 1, or equals that of the output. With channel groups, an operand must have as many channels as the
- * output. */
+/* Checks that each dimension of an operand is 1, or equals the dimension of the output. With channel groups, an operand must have as many channels as
+ * the output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
   if (!pointwise(o->op) || o->out->channels % made != 0) return false;
   if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* number of bits of the left shift */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false;
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -138,8 +138,8 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   return check_scaling(c, op, scales);
 }
 
-/* Checks that row y of the output is computed from row y of the operand, and has as many elements. An element takes `before` bytes in the operand and
- * `after` bytes in the output. */
+/* Checks that each row of the output has as many elements as the same row of the operand. The argument `before` is the size of an operand's element
+ * in bytes, and `after` is the size of an output element in bytes. */
 static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
@@ -151,7 +151,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_element_bytes(op);
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
-  if (bytes == 4) return true; /* sums of float32 do not wrap, whatever the number of channels is */
+  if (bytes == 4) return true; /* sums of float32 values do not wrap, so any number of channels is allowed */
   if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
@@ -211,7 +211,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* Returns whether an iteration in a group with tiles sends or receives one whole row of adjacent bytes. */
+/* Returns whether each iteration in a group with tiles sends or receives one whole row of adjacent bytes. */
 static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
@@ -233,15 +233,14 @@ static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
 
-/* Returns whether a tensor has all rows that the iterations read. */
 static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t iterations) {
   if (a->table == 0) return a->add >= 0 && a->div == 1 && (iterations - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
   const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
-  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE means that no row is read */
+  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* the value TMO_NONE means that no row is read */
   return iterations == 0;
 }
 
-/* Checks that an iteration does not read too many rows at once, and that row numbers fit int32_t. A matrix operand must have all rows that the
+/* Checks that an iteration does not read too many rows at once, and that row indices fit int32_t. A matrix operand must have all rows that the
  * iterations read. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
@@ -261,7 +260,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the number of bytes of the n-th row that an iteration reads, or 0 if the iteration reads fewer rows. */
+/* Returns the size in bytes of the n-th row that an iteration reads. The result is 0 if the iteration reads fewer rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -271,8 +270,8 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Checks that a run of a COPY operator's elements is inside a row. All arguments are below TMO_MAX_EXTENT, so the product of step and count fits
- * int64_t. */
+/* Checks that all bytes that a COPY operator moves are inside a row. All arguments are below TMO_MAX_EXTENT, so the product of `step` and `count`
+ * fits int64_t. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
@@ -299,14 +298,14 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Returns whether an operand has only one row, which each iteration reads. */
+/* Returns whether each iteration reads the only row of the operand. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of the indices selects a pixel of the other operand. The other operand must be one whole row. The indices must be in the
- * arena, because a streamed or external input has int8 pixels. */
+/* Checks that each pixel of the indices selects a pixel of the other operand, which must be one whole row. The indices must be in the arena, because
+ * a streamed or external input has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -342,7 +341,7 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
 }
 
 /* Checks that each operand is as wide as the output, or has one column. A pixel of an operand must have as many elements as an output pixel, or one
- * element. An iteration reads one row of the condition, and one row of each of the two choices. */
+ * element. An iteration reads one row of each operand: of the condition and of the two choices. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -385,21 +384,23 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Returns whether an operand is one row in the state, with at least `bytes` bytes. `behind` operands come after this operand. */
+/* Returns whether an operand is one row in the state, with at least `bytes` bytes. The argument `behind` is the number of operands after this
+ * operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
   return tmo_header_of(c->program)->state > 0 && t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
-/* Checks an LSTM operator, which updates its previous output (one byte per channel) and its cells (two bytes per channel). */
+/* Checks an LSTM operator. The operator updates its previous output, which takes one byte per channel, and its cells, which take two bytes per
+ * channel. */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
   return tmo_has_words(c, o->op->curve, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
-/* Checks that the operator updates its sums in place, and that its other input rows have equal lengths. */
+/* Checks that the operator updates its sums in place, and that its other operands have rows of equal lengths. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -422,7 +423,6 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Returns the family of an operator's kind, or -1 if this build does not support the kind. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each function of this file calls the generated kernel that the fields of the operator select. */
+/* The functions of this file select a generated kernel from the fields of the operator, and call it. */
 #include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
-#if !TMO_CORE_DSP /* tmo_conv16_dsp.c and tmo_matmul_dsp.c have these functions for the DSP extension */
+#if !TMO_CORE_DSP /* tmo_conv16_dsp.c and tmo_matmul_dsp.c define these functions for the DSP extension. */
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_kernel_s16(k)); }
 
@@ -23,7 +23,7 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* Computes n bytes of a MAXIMUM or MINIMUM operator. The steps are 1, or 0 for an operand that repeats the same four bytes. */
+/* Computes n bytes of a MAXIMUM or MINIMUM operator. A step is 1, or 0 if the operand repeats the same four bytes. */
 TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
 #if TMO_CORE_DSP
   const int32_t inverted = smaller ? -1 : 0; /* the greater of two inverted bytes is the inverse of the smaller byte */
@@ -40,7 +40,7 @@ TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const in
   for (; n > 0; --n, x += x_step, other += other_step) *out++ = (*x > *other) != smaller ? *x : *other;
 }
 
-/* Computes a MAXIMUM or MINIMUM operator, if possible a whole row at once. */
+/* Computes a MAXIMUM or MINIMUM operator. If possible, the function computes a whole row at once. */
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *x = window->pixels[0], *other = window->pixels[1];
   const uint32_t *const steps = k->channel_step;

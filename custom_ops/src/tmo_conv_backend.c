@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* largest number of channels that one call computes The limit is small because the shifts of the channels are converted to int32 on the stack. */
+/* largest number of channels in one call; it is small because each call converts the shifts of its channels to int32 on the stack */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {
@@ -31,7 +31,7 @@ static void set_scalings(const tmo_kernel *k, uint32_t first, uint32_t n, scalin
   }
 }
 
-/* Computes n output channels, each from `taps` input values and as many weights. ESP-NN and CMSIS-NN declare some inputs without const, but do not
+/* Computes n output channels, each from `taps` input values and `taps` weights. ESP-NN and CMSIS-NN declare some inputs without const, but do not
  * write to them. */
 static void run_dot(const tmo_op *op, const int8_t *in, uint32_t taps, const int8_t *weights, const int32_t *bias, const scalings *s,
                     uint32_t n, int8_t *out) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for Helium. The functions of this file gather the input bytes of a few pixels, multiply them by the
- * weights of several channels, and scale the sums. */
+/* This file computes convolutions that are packed for Helium. Its functions copy the input bytes of a few pixels, multiply them by the weights of
+ * several channels, and scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has 16 bytes; 4 channels of two pixels, or 8 of one, are computed together */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* A vector has 16 bytes. Four channels of two pixels, or eight channels of one pixel, form a group. */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -16,7 +16,7 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* Gathers the input values under the window of a convolution. Pixels that are adjacent in the tile are copied together. */
+/* Copies the input values under the window of a convolution to `to`. Adjacent pixels are copied together. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -41,7 +41,7 @@ static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
 
-/* Returns whether the distance between two pixels fits the instructions of the code in assembly. */
+/* Returns whether the distance between two output pixels fits the instructions of the assembly code. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
@@ -66,7 +66,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of output channels. The channels after the last group of eight are computed by a function for two pixels. */
+/* Computes one pixel with any number of output channels. A function for two pixels computes the channels after the last group of eight. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
@@ -89,12 +89,12 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Computes the first pixels of a row from input bytes in place, without copying them. A vector may include bytes after the window, whose weights are
- * 0. Returns how many pixels were computed. */
+/* Computes the first pixels of a row without copying their input bytes. A vector may include bytes after the window, whose weights are 0. The
+ * function returns the number of computed pixels. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job); /* the code in assembly computes all pairs of pixels in one call */
+  tmo_mve_conv *const two = two_for(job); /* one call of the assembly code computes all pairs of pixels */
   uint32_t x = 0;
   for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
     job->pairs = two == two_of_any ? 1 : (most - x) / 2;
@@ -111,8 +111,8 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes the pixels from x to `end` - 1 from copies of their windows, two pixels at a time if `most` is 2. A vector may include bytes after its
- * window, which are in the next window. */
+/* Copies the input values of the columns from x to `end` - 1, and computes the output pixels. If `most` is 2, the function computes two pixels at a
+ * time. A vector may include bytes of the next window. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
@@ -122,7 +122,7 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t at_once = most > 1 ? 2 : 1;
   tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
-  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* first column whose window leaves the input */
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* first column whose window extends past the input */
   const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;
@@ -173,7 +173,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
     const tmo_column_window *column_window = w.column_window;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
       const uint32_t i = ((w.column + c * w.dilation_w) * column_window->rows + w.row) % column_window->depth;
-      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* in a damaged program, source and target may overlap */
+      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* in a damaged program, the source and the target may overlap */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
       for (++w.row; w.row >= w.column_window->rows; w.row = 0) {

@@ -5,7 +5,7 @@
 #include "tmo/elements.h"
 #include "tmo/view.h"
 
-/* Copies 4 to 16 bytes as four words, which may overlap each other. All words are loaded before the first one is stored. */
+/* Copies 4 to 16 bytes as four words, which may overlap each other. The function loads all words before it stores the first word. */
 static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_t second, uint32_t third, uint32_t last) {
   const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
   tmo_put_int32(to, words[0]);
@@ -14,7 +14,7 @@ static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_
   tmo_put_int32(to + last, words[3]);
 }
 
-/* Copies more than 16 bytes, or any number of bytes on a core that can load words only at aligned addresses. */
+/* Copies more than 16 bytes. On a core that loads words only at aligned addresses, the function copies any number of bytes. */
 static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
   enum { LONG = 48 };
   const uintptr_t after = (uintptr_t)to - (uintptr_t)from, before = (uintptr_t)from - (uintptr_t)to;
@@ -30,7 +30,6 @@ static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
   }
 }
 
-/* Copies bytes from ranges that may overlap the target. */
 TMO_OWN_FRAME static void copy_piece(int8_t *to, const int8_t *from, uint32_t bytes) {
   const uint32_t last = bytes - 4;
   if (TMO_UNALIGNED && last <= 12) {
@@ -59,12 +58,11 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
   }
 }
 
-/* Returns the sum of `row` and m->shift, modulo the period of the move. */
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
-/* This kernel copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
-/* Each iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move then changes the
- * address in the output row, instead of the address in the input row. */
+/* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. Each
+ * iteration of an iterative COPY operator moves one input row to places in the only output row. In this case, the field phase_step of a move changes
+ * the address in the output row instead of the address in the input row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -82,50 +80,50 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* The output rows that are computed together. Output row i begins i times step bytes after `row`. */
+/* Output rows that are computed together. Output row i begins at `row + i * step`. */
 typedef struct {
   int8_t *row;
   int32_t step;
-  uint32_t y, n;  /* number of the first row, and number of rows */
-  uint32_t bytes; /* number of bytes that a row has */
+  uint32_t y, n;  /* index of the first row, and number of rows */
+  uint32_t bytes; /* size of a row in bytes */
 } output_rows;
 
-/* The bytes that a move copies to `rows` consecutive output rows. `first` computed output rows come before these rows. */
+/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the number of computed output rows before these rows. */
 typedef struct {
   const int8_t *from;
-  int32_t step; /* distance in bytes between the sources of two adjacent output rows */
+  int32_t step; /* distance in bytes between the input bytes of two adjacent output rows */
   uint32_t first, rows;
   const tmo_move *move;
 } row_source;
 
 enum { FEW_MOVES = 4 };
 
-/* An operand, and the total number of rows that an iteration reads from the preceding operands. */
+/* An operand, and the number of rows that an iteration reads from all preceding operands. */
 typedef struct {
   const tmo_access *access;
   const uint16_t *input;
   uint32_t first;
 } copied_operand;
 
-/* Moves to the operand that has row r of the rows that an iteration reads. */
+/* Finds the operand that contains the row with the index r among all rows that an iteration reads. */
 static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r < of->first; --of->input) of->first -= (--of->access)->extent;
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
-/* Returns the smallest x that is not negative and for which x times step is at least `least`. */
+/* Returns the smallest x >= 0 with `x * step >= least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
-/* Finds the source of the move s->move in an operand. Returns false if the sources of adjacent output rows are not equally far apart. */
+/* Finds the input bytes of the move s->move in an operand. Returns false if the input bytes of adjacent output rows are not equally far apart. */
 TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_operand *of, const output_rows *to, row_source *s) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[*of->input];
   const tmo_access *const access = of->access;
   const tmo_move *const m = s->move;
   const uint32_t mul = access->mul, div = access->div, r = m->row - of->first, height = in->height;
-  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in fractions of an input row */
+  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the input bytes, in fractions of an input row */
   if (access->table != 0 || in->depth < height) return false;
   uint32_t row = (uint32_t)at, down = tmo_row_bytes(in), step = mul * down, part = 0;
-  if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 has a large number */
+  if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 has a large index */
   if (tmo_is_reversed(in)) {
     row = height - 1 - row;
     down = 0 - down;
@@ -148,7 +146,7 @@ TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_ope
   return true;
 }
 
-/* Finds the sources of n moves for several output rows. Returns false if the rows cannot be computed together. */
+/* Finds the input bytes of n moves for several output rows. Returns false if the rows cannot be computed together. */
 static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   for (row_source *s = sources; s != sources + n; ++s, ++moves) {
@@ -159,11 +157,10 @@ static bool find_sources(const tmo_run_state *run, const tmo_op *op, const outpu
   return true;
 }
 
-/* Runs all moves of one output row. */
 TMO_OWN_FRAME static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const output_rows *to) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
-  uint32_t known = UINT32_MAX; /* number of the row to which `from` points */
+  uint32_t known = UINT32_MAX; /* index of the row at the address `from` */
   const int8_t *from = NULL;
   for (const tmo_move *const last = m + copy->n_moves; m != last; ++m) {
     if (m->row != known) {
@@ -171,7 +168,7 @@ TMO_OWN_FRAME static void move_row(const tmo_run_state *run, const tmo_op *op, c
       find_operand(&of, known);
       const tmo_tensor *const in = &tmo_tensors(run->program)[*of.input];
       const tmo_rows rows = tmo_rows_by(run->program, of.access, (uint16_t)to->y);
-      const uint32_t r = known - of.first, row = (uint32_t)rows.first + r; /* the number of a row before row 0 wraps to a large number */
+      const uint32_t r = known - of.first, row = (uint32_t)rows.first + r; /* the index of a row before row 0 wraps to a large number */
       from = r < rows.count && row < in->height ? tmo_base_of(run, in) + tmo_row_offset(in, row) : NULL;
     }
     if (from == NULL) continue;
@@ -184,7 +181,7 @@ TMO_OWN_FRAME static void move_row(const tmo_run_state *run, const tmo_op *op, c
   }
 }
 
-/* Copies the bytes of all sources row by row, because the output may overlap the operands. */
+/* Copies the input bytes of all moves row by row, because the output may overlap the operands. */
 TMO_OWN_FRAME static void move_rows(const output_rows *to, row_source *sources, const row_source *last) {
   int8_t *row = to->row;
   if (last - sources == 1 && sources->move->count == 1) {
@@ -211,7 +208,7 @@ TMO_OWN_FRAME static void move_rows(const output_rows *to, row_source *sources, 
   }
 }
 
-/* Returns whether each source consists of adjacent rows that become adjacent output rows. */
+/* Returns whether each move copies adjacent input rows to adjacent output rows. */
 static bool are_whole(const output_rows *to, const row_source *sources, const row_source *last) {
   for (const row_source *s = sources; s != last; ++s) {
     if (s->move->bytes != to->bytes || s->move->count != 1 || s->step != (int32_t)to->bytes) return false;
@@ -219,7 +216,7 @@ static bool are_whole(const output_rows *to, const row_source *sources, const ro
   return to->step == (int32_t)to->bytes;
 }
 
-/* Copies the rows of sources for which are_whole() returns true. */
+/* Copies whole rows. are_whole() must be true for the input bytes. */
 TMO_OWN_FRAME static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
   for (uint32_t i = 0; i < to->n;) {
     const row_source *s = sources;
@@ -244,7 +241,7 @@ static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
   }
 }
 
-/* Copies a run of bytes to each output row, and fills all other bytes of the rows. The bytes between the runs of two adjacent rows are filled
+/* Copies some bytes to each output row, and fills the remaining bytes of the rows. The bytes between the copied bytes of two adjacent rows are filled
  * together. */
 TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
@@ -266,8 +263,8 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Copies the rows up to `end` - 1 of an operator with one move, such as SLICE. The sources of the rows must be in the input and equally far apart.
- * Returns false for other operators, without copying anything. */
+/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far apart.
+ * Returns false for all other operators, without copying anything. */
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
@@ -290,7 +287,7 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
   } else if (m->bytes == out_bytes && step == out_bytes) {
     copy_piece(to, from, n * out_bytes);
   } else {
-    tmo_move rows; /* only the fields that move_bytes() reads are set */
+    tmo_move rows; /* The function sets only the fields that move_bytes() reads. */
     rows.bytes = m->bytes;
     rows.count = (uint16_t)n;
     rows.source_step = (int32_t)step;

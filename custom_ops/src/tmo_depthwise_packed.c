@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed depthwise convolutions. The functions of this file list the taps of a window, and call code in assembly that computes all
- * channels of a pixel. */
+/* This file computes packed depthwise convolutions. Its functions list the taps of a window, and call assembly code that computes all channels of a
+ * pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes together */
+enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes at once */
 /* A vector has LANES bytes. The constants of a vector's channels take NINE_CONSTANTS bytes: biases, weights of ten taps, and scales. */
 enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) };
 
-/* 1 if this build has a packed depthwise kernel for windows of any size. */
+/* HAS_ANY_TAPS is 1 if this build has a packed depthwise kernel for windows of any size. */
 #define HAS_ANY_TAPS                                                                                                           \
   ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 
-/* Returns the number of taps that the code in assembly multiplies together. */
+/* Returns the number of taps that the assembly code multiplies at once. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -57,12 +57,12 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Adds taps to the list until the last multiplication has turn_of() taps. The weights of the added taps are 0, so their values do not matter. */
+/* Adds taps to the list until the number of taps is `all`. The weights of the added taps are 0, so their input values do not matter. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
 
-/* Lists the taps of a window whose pixels are already in a list. */
+/* Lists the taps of a window whose input pixels are already in a list. */
 static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
@@ -98,8 +98,8 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Computes an output row whose windows have nine taps. If sixteen bytes hold several pixels, these are computed like one pixel of sixteen
- * channels. */
+/* Computes an output row whose windows have nine taps. If sixteen bytes hold several pixels, the function computes these pixels like one pixel of
+ * sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
@@ -203,7 +203,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   const int8_t *const *pixels = window->pixels;
   const uint32_t all = tmo_depthwise_taps(k);
-  if (window->count != all) { /* the window extends beyond the input */
+  if (window->count != all) { /* the window reaches beyond the input */
     tmo_depthwise_clear(k, taps, all);
     list_taps(k, window, taps);
     pixels = taps;
@@ -211,7 +211,6 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
-/* Returns the output columns whose windows are completely inside the input. */
 static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   tmo_run_of_columns inside = tmo_inside(k);
@@ -219,8 +218,8 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* Computes an output row. A window inside the input reuses the taps of the previous window, moved on by some pixels. An input row that does not exist
- * is missing in all windows of the output row. */
+/* Computes an output row. A window inside the input reuses the taps of the previous window, moved by some pixels. If an input row does not exist, all
+ * windows of the output row lack this input row. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -236,7 +235,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes an output row whose windows have nine taps. All windows inside the input form one run, and each other window is a run of its own. */
+/* Computes an output row whose windows have nine taps. All windows inside the input are computed together. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -255,10 +254,11 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
-/* BLOCK_RUNS is the largest number of runs in one call of tmo_dsp_3x3(). COLUMNS is the number of input columns under a block of output pixels. */
+/* BLOCK_RUNS is the largest number of elements in the array `runs` of tmo_dsp_3x3(). COLUMNS is the number of input columns under a block of output
+ * pixels. */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns under a block of output pixels, from column `start` on. Some of these columns may be outside the input. */
+/* Lists the input columns under a block of output pixels, beginning with column `start`. Some of these columns may be outside the input. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
@@ -275,7 +275,7 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes output rows whose windows have 3x3 taps. Adjacent blocks whose input columns are all inside the input form a run. */
+/* Computes output rows whose windows have 3x3 taps. Adjacent blocks are computed together if all their input columns exist. */
 TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];

@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions of 3x3 taps with stride 1, with the same bits as its twin in C.
+/* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions with 3x3 taps and stride 1. The C function of the same name computes the same
+ * bits.
  *
  * The function computes four channels of all output pixels, and then the next four channels. A block has eight columns of three input rows, and gives
  * six adjacent outputs. The function first converts the bytes of a block to int16, and stores them on the stack in a record for each channel. A word
- * of a record holds the values of one column in the first two rows, or of two columns in the third row. For each channel, six outputs share one load
- * of the weights and values.
+ * of a record holds two values: one column of the first two rows, or two columns of the third row. The six outputs of a channel share one load of the
+ * weights and values.
  *
- * A record begins with the bias, three words of weights for the first two rows, and twelve words of values. Two words have the weights of the third
- * row: weights 0 and 1, and weights 1 and 2. The scale's constants m2, c and e are at the end of a record. */
+ * A record begins with the bias, three words of weights for the first two rows, and twelve words of values. Two words hold the weights of the third
+ * row: weights 0 and 1, and weights 1 and 2. A record ends with m2, c and e, the constants of the scale. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* A record has the weights of the first two rows at this offset. */
+    .equ WEIGHTS, 4   /* offset in a record of the weights for the first two rows */
     .equ VALUES, 16
-    .equ THIRD, 64    /* A record has the weights of the third row at this offset. */
-    .equ SCALES, 72   /* A record has m2, c and e at this offset. */
+    .equ THIRD, 64    /* offset in a record of the weights for the third row */
+    .equ SCALES, 72   /* offset in a record of m2, c and e */
     .equ RECORD, 84
     .equ RECORDS, 4 * RECORD
 
-    .equ NEXT, RECORDS            /* next constants */
+    .equ NEXT, RECORDS            /* address of the next constants */
     .equ CHANNELS, RECORDS + 4
     .equ RUNS, RECORDS + 8
-    .equ END, RECORDS + 12        /* end of the list of runs */
-    .equ CHANNEL, RECORDS + 16    /* number of the first of the four channels */
-    .equ BLOCKS, RECORDS + 20     /* number of blocks that are left in the run */
-    .equ ENTRY, RECORDS + 24      /* The code at this address scales the last output of a block. */
-    .equ ADVANCE, RECORDS + 28    /* Two adjacent blocks are this number of bytes apart. */
+    .equ END, RECORDS + 12        /* end of the array `runs` */
+    .equ CHANNEL, RECORDS + 16    /* index of the first of the four channels */
+    .equ BLOCKS, RECORDS + 20     /* number of blocks that are left in the current element of `runs` */
+    .equ ENTRY, RECORDS + 24      /* address of the code that scales the last output of a block */
+    .equ ADVANCE, RECORDS + 28    /* distance in bytes between two adjacent blocks */
     .equ LAST, RECORDS + 32       /* address of the output of the block's last pixel */
     .equ LIST, RECORDS + 36       /* address of the list with the columns' addresses */
-    .equ OFFSET, RECORDS + 40     /* The block begins this number of bytes after the listed addresses. */
+    .equ OFFSET, RECORDS + 40     /* distance in bytes from the listed addresses to the current block */
     .equ FRAME, RECORDS + 44
 
-    .equ COLUMNS_BYTES, 96        /* 24 addresses */
+    .equ COLUMNS_BYTES, 96        /* a list of columns has 24 addresses */
 
-/* Loads four channels of the next four columns. */
+/* Loads the bytes of four channels of the next four columns. */
 .macro LOAD_FOUR
     ldmia lr!, {r0-r3}
     ldr   r0, [r0, r10]
@@ -44,8 +45,8 @@
     ldr   r3, [r3, r10]
 .endm
 
-/* Stores four channels of two columns, or of one column in two rows, to the records. The macro loads the next columns before the last stores if
- * `more` is 1, because a load waits for a store. */
+/* Stores four channels of two values to the records: of two columns, or of one column in two rows. If `more` is 1, the macro loads the next columns
+ * before its last stores, because a load waits for a store. */
 .macro TWO_COLUMNS first, second, at, more=0
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -62,8 +63,8 @@
     str   r5, [r11, #3 * RECORD + \at]
 .endm
 
-/* Adds the products of the third row to the sums of two adjacent outputs. Register r5 holds weights 0 and 1 of the row, and r6 holds weights 1 and
- * 2. */
+/* Adds the products of the third row to the sums of two adjacent outputs. Register r5 holds weights 0 and 1 of the row, and r6 holds weights 1
+ * and 2. */
 .macro THIRD_ROW even, odd, low, high
     smlad \even, \low, r5, \even
     smlabt \even, \high, r6, \even
@@ -84,8 +85,8 @@
     str   \third, [sp, #\channel * RECORD + SCALES + 8]
 .endm
 
-/* Scales a sum and stores the output at the address in r4. Registers r1 to r3 hold m2, c and e. Register r5 holds the number of bytes between
- * adjacent pixels. All instructions have 32 bits, so that the function can compute where the code of an output begins. */
+/* Scales a sum and stores the output at the address in r4. Registers r1 to r3 hold m2, c and e. Register r5 is the distance in bytes between adjacent
+ * pixels. All instructions have 32 bits, so that the function can compute where the code for an output begins. */
     .equ OUTPUT_BYTES, 28
 .macro OUTPUT sum
     SCALE_BY r1, r2, r3, \sum, r7, .w
@@ -99,7 +100,7 @@
     strd  r0, r1, [sp, #RUNS]
     strd  r2, r3, [sp, #NEXT]
     mov   r5, #0
-1:  str   r5, [sp, #CHANNEL]  /* This code copies the constants of the next four channels to the records. */
+1:  str   r5, [sp, #CHANNEL]  /* copies the constants of the next four channels to the records */
     ldr   r12, [sp, #NEXT]
     LOAD_RECORDS
     ldmia r12!, {r0-r5}
@@ -110,7 +111,7 @@
     STORE_SCALES 3, r3, r4, r5
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r0, r1, r4}   /* A run begins with its number of blocks, the outputs of a block, and an address. */
+2:  ldmia lr!, {r0, r1, r4}   /* An element of `runs` begins with the number of blocks, the number of outputs of a block, and an address. */
     ldr   r6, [sp, #CHANNELS]
     ldr   r10, [sp, #CHANNEL]
     rsb   r2, r1, #6
@@ -137,7 +138,7 @@
     adds  r11, r11, #16
     cmp   r11, r9
     bne   6b
-    mov.w r12, sp             /* This instruction has 32 bits, so that the loop is aligned. */
+    mov.w r12, sp             /* The instruction has 32 bits, so that the following loop is aligned. */
 4:  ldmia r12!, {r0-r7}       /* loads the bias, the weights and columns 0 to 3 of a channel */
     COLUMNS r8, r4, r5, r6
     COLUMNS r9, r5, r6, r7
@@ -171,7 +172,7 @@
     add   r3, sp, #RECORDS
     cmp   r12, r3
     bne   4b
-    ldrd  r7, r8, [sp, #ADVANCE] /* Register r8 is LAST. */
+    ldrd  r7, r8, [sp, #ADVANCE] /* loads LAST into register r8 */
     ldrd  lr, r10, [sp, #LIST]
     ldr   r0, [sp, #BLOCKS]
     add   r10, r10, r7

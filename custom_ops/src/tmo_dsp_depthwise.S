@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions, with the same bits as its twin in C.
+/* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions. The C function of the same name computes the same bits.
  *
  * The function reads three taps of four channels of a pixel at once. SMLAD multiplies two taps of a channel, and SMLABB or SMLATT multiplies the
  * third tap. The constants are stored in the order in which the code reads them. For several pixels, the function computes four channels of all
- * pixels, and then the next four channels. The constants of the four channels are first copied to the stack, because reads from flash have wait
- * states.
+ * pixels, and then the next four channels. The function first copies the constants of the four channels to the stack, because reads from flash have
+ * wait states.
  *
  * Registers r0 to r3 hold the sums of four channels. Registers r4 to r6 hold the addresses of three taps, and later the bytes of these taps.
  * Registers r7 to r9 hold values and weights. Register r10 is the distance in bytes from a tap's address to the first of the four channels. Register
- * r11 is the end of the list of taps. Register r12 points to the next constants, and lr points to the next tap of the list. */
+ * r11 is the end of the list of taps. Register r12 points to the next constants, and lr points to the next entry of the list of taps. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -65,9 +65,9 @@
     pkhbt r0, r0, r2, lsl #16
 .endm
 
-/* These offsets are for the stack frame if one pixel is computed. */
+/* The following offsets are for the stack frame of a single pixel. */
     .equ TAPS, 0
-    .equ OUT, 4       /* The next outputs go to the address OUT + r10. */
+    .equ OUT, 4       /* The next outputs are stored at the address OUT + r10. */
     .equ LAST, 8      /* value of r10 for the last four channels */
     .equ FRAME, 12
     .equ TURNS, FRAME + 36
@@ -105,19 +105,19 @@
 3:  add   sp, #FRAME
     pop   {r4-r11, pc}
 
-/* These offsets are for several pixels, whose stack frame is below the copied constants. */
+/* The following offsets are for the stack frame of several pixels, which is below the copied constants. */
     .equ TAPS, 0
-    .equ NEXT, 4      /* next constants */
+    .equ NEXT, 4      /* address of the next constants */
     .equ FIRST, 8     /* address of the output of the first pixel */
     .equ PIXELS, 12
     .equ CHANNELS, 16
     .equ STEP, 20
-    .equ BYTES, 24    /* The constants of four channels take this number of bytes. */
-    .equ CHANNEL, 28  /* number of the first of the four channels */
+    .equ BYTES, 24    /* size in bytes of the constants of four channels */
+    .equ CHANNEL, 28  /* index of the first of the four channels */
     .equ OUT, 32      /* address of the output of the next pixel */
     .equ LEFT, 36     /* number of pixels that are left */
     .equ FRAME, 40
-    .equ TURNS, 36    /* This offset is valid only before the frame is allocated. */
+    .equ TURNS, 36    /* The offset TURNS is valid only before the stack frame is allocated. */
 
 several:
     push  {r4-r11, lr}
@@ -125,7 +125,7 @@ several:
     ldrd  r6, r7, [sp, #TURNS + 4]
     add   r4, r4, r4, lsl #1
     lsl   r5, r4, #3
-    add   r5, r5, #64         /* Three taps take 24 bytes, and biases and scales together take 64 bytes. */
+    add   r5, r5, #64         /* The weights of three taps take 24 bytes. The biases and scales take 64 bytes. */
     sub   sp, sp, r5
     sub   sp, #FRAME
     add   r11, r0, r4, lsl #2
@@ -146,7 +146,7 @@ several:
     cmp   lr, r9
     bne   5b
     str   r12, [sp, #NEXT]
-    ldrd  r4, r5, [sp, #FIRST] /* Register r5 is PIXELS. */
+    ldrd  r4, r5, [sp, #FIRST] /* loads PIXELS into register r5 */
     add   r4, r4, r10
 6:  strd  r4, r5, [sp, #OUT]
     add   r12, sp, #FRAME

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1, with the same bits as
- * its twin in C.
+/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1. The C function of the
+ * same name computes the same bits.
  *
- * The function converts four channels of six input columns to int16, and stores them on the stack in a record for each channel. For each channel,
- * four outputs share one load of the weights and values. A record begins with the bias, three words of weights for the first two rows, and the
- * values of six columns in these rows. Two words have the weights of the third row: weights 0 and 1, and weights 1 and 2. The last words of a record
- * have the values of the third row, two columns in each word. */
+ * The function converts four channels of six input columns to int16, and stores them on the stack in a record for each channel. The four outputs of a
+ * channel share one load of the weights and values. A record begins with the bias, three words of weights for the first two rows, and the values of
+ * six columns in these rows. Two words hold the weights of the third row: weights 0 and 1, and weights 1 and 2. A record ends with the values of the
+ * third row, two columns in each word. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* A record has the weights of the first two rows at this offset. */
+    .equ WEIGHTS, 4   /* offset in a record of the weights for the first two rows */
     .equ VALUES, 16
-    .equ THIRD, 40    /* A record has the weights of the third row at this offset. */
-    .equ PAIRS, 48    /* A record has the values of the third row at this offset. */
+    .equ THIRD, 40    /* offset in a record of the weights for the third row */
+    .equ PAIRS, 48    /* offset in a record of the values of the third row */
     .equ RECORD, 60
 
-    .equ OUTS, 4 * RECORD         /* addresses of the next output of each pixel */
-    .equ CHANNEL, OUTS + 16       /* number of the first of the four channels */
+    .equ OUTS, 4 * RECORD         /* addresses for the next output of each pixel */
+    .equ CHANNEL, OUTS + 16       /* index of the first of the four channels */
     .equ GRID, OUTS + 20
-    .equ NEXT, OUTS + 24          /* next constants */
+    .equ NEXT, OUTS + 24          /* address of the next constants */
     .equ CHANNELS, OUTS + 28
     .equ FRAME, OUTS + 32
 

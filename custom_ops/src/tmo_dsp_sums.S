@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_sums(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions whose weights are not packed,
- * on the DSP extension. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four channels. The function
- * tmo_dsp_sums() computes the last one to three channels one at a time.
+/* The functions tmo_dsp_sums(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions with the DSP extension. The
+ * weights of these convolutions are not packed. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four
+ * channels. The function tmo_dsp_sums() computes the last one to three channels one at a time.
  *
  * Register r0 points to the next values of a run, and r1 points to the next weights of the first channel. Registers r2 and r3 are the distances from
- * r1 to the weights of the second and the fourth channel. Registers r4 to r7 hold sums. Both halves of r8 hold minus the zero point. Registers r9
+ * r1 to the weights of the second and the fourth channel. Registers r4 to r7 hold sums. Both halves of r8 hold the negated zero point. Registers r9
  * and r10 hold values, and r11 and r12 hold weights. Register lr is the number of values that are left. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* These are offsets of fields in tmo_runs. */
-    .equ STRIDE, 4             /* tmo_conv_ref.c asserts these offsets. */
+/* The following numbers are offsets of fields in tmo_runs. */
+    .equ STRIDE, 4             /* tmo_conv_ref.c asserts the offsets of the fields. */
     .equ COUNT, 6
     .equ PARTS, 8
     .equ NEXT_AT, 10
@@ -23,8 +23,8 @@
     .equ FILTER, 36
     .equ ZERO_POINT, 40
 
-/* These are offsets in the stack frame. */
-    .equ PART_AT, 0         /* list entry of the part's first run */
+/* The following numbers are offsets in the stack frame. */
+    .equ PART_AT, 0         /* list entry of the first run in the current part of the window */
     .equ PART_WEIGHTS, 4
     .equ PART_OFFSET, 8
     .equ PARTS_LEFT, 12
@@ -50,7 +50,7 @@
     mla   \sum, r9, r11, \sum
 .endm
 
-/* Multiplies the next values, which take `bytes` bytes, by the weights of `channels` channels. */
+/* Multiplies the next `bytes` bytes of values by the weights of `channels` channels. */
 .macro MULTIPLY of, channels, bytes
   .if \bytes == 4
     ldr   r10, [r0], #4
@@ -164,7 +164,7 @@
     pop   {r4-r11, pc}
     .size tmo_dsp_sums, . - tmo_dsp_sums
 
-/* These are offsets of fields in tmo_dsp_job. */
+/* The following numbers are offsets of fields in tmo_dsp_job. */
     .equ JOB_X, 0
     .equ JOB_BYTES, 4
     .equ JOB_WEIGHTS, 8
@@ -177,8 +177,8 @@
     .equ JOB_ZERO_IN, 40
     .equ JOB_EACH, 44
 
-/* Scales a sum and stores the output. Registers r0 and r9 point to the next multiplier and shift, and lr points to the next output. Register r3
- * holds twice the output's zero point, plus 1. The macro changes r10, r11 and r12. */
+/* Scales a sum and stores the output. Registers r0 and r9 point to the next multiplier and shift, and lr points to the next output. Register r3 holds
+ * twice the output's zero point, plus 1. The macro changes r10, r11 and r12. */
 .macro OUTPUT sum
     ldr   r10, [r0], #4
     ldrsb r11, [r9], #1
@@ -193,7 +193,7 @@
     ssat  \sum, #8, \sum, asr #1
 6:  strb  \sum, [lr], #1
     .subsection 1
-5:  mvn   r11, r11              /* A shift to the left is rare, so its code is elsewhere. */
+5:  mvn   r11, r11              /* The code for a shift to the left is separate, because this shift is rare. */
     lsl   \sum, \sum, r11
     and   r12, \sum, r10, asr #31
     smmlar \sum, \sum, r10, r12
@@ -203,7 +203,7 @@
     .previous
 .endm
 
-/* Stores the outputs of four channels. Register r12 points to the tmo_dsp_job. The macro sets the flag Z if the four channels are the last ones. */
+/* Stores the outputs of four channels. Register r12 points to the tmo_dsp_job. The macro sets the flag Z if these four channels are the last ones. */
 .macro OUTPUTS
     ldrd  r0, r9, [r12, #JOB_MULTIPLIERS]
     ldrd  lr, r3, [r12, #JOB_OUT]
@@ -257,7 +257,7 @@
     pop   {r0, r4-r11, pc}
     .size tmo_dsp_outputs, . - tmo_dsp_outputs
 
-/* These are offsets of more fields, which follow the tmo_dsp_job in a tmo_dsp_window_job. */
+/* The following numbers are offsets of the fields that follow the tmo_dsp_job in a tmo_dsp_window_job. */
     .equ JOB_TAPS, 48
     .equ JOB_ROWS, 52
     .equ JOB_COLUMNS, 56
@@ -265,7 +265,7 @@
     .equ JOB_OFFSET, 64
     .equ JOB_APART, 68
 
-/* Multiplies the four channels of a tap, which r10 holds, by the next weights. */
+/* Multiplies the four channels of the tap in register r10 by the next weights. */
 .macro TAP
     ldr   r11, [r1]
     add   r1, r1, r2
@@ -286,8 +286,8 @@
     TAP
 .endm
 
-/* tmo_dsp_window_outputs() computes the outputs of a window of taps, four channels at once. Register r1 points to the weights of the next tap, and
- * r2 is the distance to the weights after them. If the addresses of taps are listed, r0 points to the list, and r3 is the distance from a tap to its
+/* tmo_dsp_window_outputs() computes the outputs of a window of taps, four channels at once. Register r1 points to the weights of the next tap, and r2
+ * is the distance to the weights after them. If the addresses of all taps are listed, r0 points to the list, and r3 is the distance from a tap to its
  * four channels. If the taps of a row are equally far apart, r0 points to the next tap, and r3 is the distance between taps. */
     FUNCTION tmo_dsp_window_outputs
     push  {r0, r1, r2, r4-r11, lr}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_widen_2() to tmo_dsp_widen_4(), tmo_dsp_widen_each() and tmo_dsp_widen_taps() of tmo/packed.h widen bytes for packed convolutions, with
- * the same bits as their twins in C.
+/* The functions tmo_dsp_widen_*() of tmo/packed.h widen bytes for packed convolutions. The C functions of the same names compute the same bits.
  *
  * Registers r0 to r3 point to the next bytes of each pixel. Registers r4 to r7 hold four bytes of each pixel, and later bytes 1 and 3 as int16.
- * Registers r8 to r11 hold bytes 0 and 2 as int16. Register r12 points to the next values of the tile, and lr counts the bytes that are left. */
+ * Registers r8 to r11 hold bytes 0 and 2 as int16. Register r12 points to the next values of the tile, and lr is the number of bytes that are
+ * left. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* Widens four bytes of each pixel. Register r4 holds the bytes of the first pixel, r5 those of the second pixel, and so on. */
+/* Widens four bytes of each pixel. Register r4 holds the bytes of the first pixel, and r5 to r7 hold the bytes of the next pixels. */
 .macro WIDEN pixels
     sxtb16 r8, r4
     sxtb16 r9, r5
@@ -72,7 +72,7 @@
     bge   1b
     adds  r9, lr, #4
     beq   2f
-    sub   r9, r9, #4          /* If 1 to 3 bytes are left, the last four bytes are loaded, and bytes that were already widened are dropped. */
+    sub   r9, r9, #4          /* For the last 1 to 3 bytes, the code loads the last four bytes, and drops bytes that were already widened. */
     rsb   r8, r9, #0
     lsl   r8, r8, #3
     LAST  r0, r4

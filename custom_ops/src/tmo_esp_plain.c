@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes unpacked ADD, MUL and pooling operators with ESP-NN. ESP-NN's vector code computes TFLM's bytes if all data are whole aligned
- * vectors. For other data, the C kernels of this library are used. For data that are not whole vectors, esp_nn_mul_elementwise_s8 may round
- * differently, and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
+/* This file computes unpacked ADD, MUL and pooling operators with ESP-NN. If all data are whole aligned vectors, ESP-NN's vector code computes the
+ * same bytes as TFLM. For all other data, the C kernels of this library are used. For data that are not whole vectors, esp_nn_mul_elementwise_s8 may
+ * round differently, and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 
@@ -10,7 +10,7 @@
 
 enum {
   VECTOR_BYTES = 16,
-  MOST_AREA = 255, /* the sums of a pool with at most this many taps fit int16 */
+  MOST_AREA = 255, /* the sums of a pool with at most 255 taps fit int16 */
 };
 
 static bool is_vector(const void *at) { return (uintptr_t)at % VECTOR_BYTES == 0; }
@@ -39,7 +39,7 @@ bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   return true;
 }
 
-/* Returns whether all rows under the windows are adjacent in memory, and each window has at least one column. */
+/* Returns whether all input rows are adjacent in memory, and each window has at least one column. */
 static bool is_image(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   const uint32_t row = (uint32_t)k->in_width * k->in_channels;

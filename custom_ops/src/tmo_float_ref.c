@@ -6,7 +6,7 @@
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* tmo_float_divisor() is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler rejects. */
+/* tmo_float_divisor() is not inlined. Otherwise, GCC 12 would compile it for a Cortex-M55 to an instruction that the assembler rejects. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -21,7 +21,8 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
 }
 
-/* Adds products row by row and column by column, the order of TFLM's function TransposeConv in kernels/internal/reference/transpose_conv.h. */
+/* The function adds products row by row and column by column. The function TransposeConv in TFLM's kernels/internal/reference/transpose_conv.h has
+ * the same order. */
 void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / 4, row = op->kernel_w * channels;
@@ -49,14 +50,14 @@ void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
 
-/* The two input coordinates next to an output coordinate along one axis, and the distance from the first of them. */
+/* The two input coordinates next to an output coordinate along one axis, and the distance from the first input coordinate. */
 typedef struct {
   uint32_t low, high;
   float part;
 } neighbours;
 
-/* TFLM's function ComputeInterpolationValues in kernels/internal/reference/resize_bilinear.h computes the same position. The computed position is
- * greater than -1 and less than `in`, the size of the input. */
+/* The function ComputeInterpolationValues in TFLM's kernels/internal/reference/resize_bilinear.h computes the same position. The position is greater
+ * than -1 and less than `in`, the size of the input. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -66,7 +67,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* Interpolates one channel between the four pixels next to a position. TFLM adds a rounding offset of 0, which turns -0 into 0. */
+/* Interpolates one channel between four pixels. TFLM adds a rounding offset of 0, which turns -0 into 0. */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -81,7 +82,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general one */
+    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general loop */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -94,12 +95,12 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once; more would need more stack than other kernels */
+enum { COPIED = 12 }; /* number of elements that are copied at once; a larger number would need more stack than other kernels */
 
 /* The elements of an operand for a row of pixels. */
 typedef struct {
   const int8_t *at;        /* address of the next pixel */
-  uint32_t pixel, element; /* distances in bytes between pixels and between elements; 0 repeats the pixel or the element */
+  uint32_t pixel, element; /* distances in bytes between pixels and between elements; the distance 0 repeats the pixel or the element */
   bool copied;             /* whether the elements must be copied, because they are not aligned or not adjacent */
 } side;
 
@@ -111,8 +112,8 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns n elements of an operand's pixel, from element i on. The returned elements are aligned and adjacent. A repeated element is copied only by
- * the first call for a pixel. */
+/* Returns the address of n elements of an operand's pixel, beginning with element i. The returned elements are aligned and adjacent. A repeated
+ * element is copied only by the first call for a pixel. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -133,7 +134,8 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
   }
 }
 
-/* Computes an output row from two operands, with a kernel that needs adjacent, aligned elements. `bytes` is the size of an output element. */
+/* Computes an output row from two operands, with a kernel that needs adjacent, aligned elements. The argument `bytes` is the size of an output
+ * element in bytes. */
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
@@ -190,12 +192,12 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
   make_finite((float *)out, n);
 }
 
-/* Each of these arrays has the kernels of one kind of operator, in the order of TMO_FUNCTION_*. tmo_check() has ensured that the kind has the
- * operator's function. */
+/* Each array has the kernels of one kind of operator, in the order of TMO_FUNCTION_*. tmo_check() has ensured that the array contains the operator's
+ * function. */
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
-/* Rare functions have an array of their own, so that programs without them need neither fmodf() nor double. */
+/* Rare functions have an array of their own. Programs without these functions then need neither fmodf() nor double. */
 static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
                                           tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
 static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations of a few pixels for operators packed for the DSP extension. tmo_iterate.c runs all other iterations. */
+/* This file computes a few pixels at once for operators packed for the DSP extension. tmo_iterate.c runs all other iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -9,14 +9,14 @@
 #include "tmo/dsp.h"
 #include "tmo/pixel.h"
 
-/* Iterations of an operator that are computed together, one pixel each. */
+/* Iterations of an operator that are computed together. Each iteration computes one pixel. */
 typedef struct {
   const tmo_iteration *iterations;
   uint32_t n;
   int8_t *outs[TMO_PACKED_PIXELS];
 } pixels_at_once;
 
-enum { ZERO_BYTES = 64 }; /* largest number of channels of pixels that are gathered tap by tap */
+enum { ZERO_BYTES = 64 }; /* largest number of channels of pixels that are copied tap by tap */
 
 /* Widens the bytes of one tap of one pixel to int16, and writes them to a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
@@ -30,7 +30,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Widens the bytes of one tap of n pixels to int16. Returns the address in the tile of the next tap. */
+/* Widens the bytes of one tap of n pixels to int16. Returns the address in the tile for the next tap. */
 static TMO_ALWAYS_INLINE int16_t *widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance to a pixel on the stack may not fit int32_t */
@@ -50,13 +50,13 @@ static TMO_ALWAYS_INLINE int16_t *widen_each(const int8_t *const *from, int16_t 
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
   int8_t *zero;  /* pixel of zero points that stands for the padding */
-  uint32_t room; /* number of bytes for which `zero` has room */
+  uint32_t room; /* size of the array `zero` in bytes */
   uint32_t width; /* number of input columns that are listed */
 } pixel_list;
 
-/* Lists the input pixels under a block of output pixels row by row, from entry `first` of the list on. A pixel under several windows is listed once.
- * The block of output pixels begins in column x and row run->current.row. Returns the number of pixels that were listed, or 0 if the list or the
- * padding pixel is too small. */
+/* Lists the input pixels under a block of output pixels row by row, beginning with entry `first` of the list. A pixel under several windows is listed
+ * once. The block of output pixels begins in column x and row run->current.row. Returns the number of listed pixels, or 0 if the list or the padding
+ * pixel is too small. */
 TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t columns, uint32_t rows, pixel_list *list, uint32_t first) {
   const tmo_op *const op = k->op;
   const uint32_t wide = (columns - 1) * op->stride_w + op->kernel_w, all = ((rows - 1) * op->stride_h + op->kernel_h) * wide, pixel = k->in_channels;
@@ -78,8 +78,8 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
   return all;
 }
 
-/* Returns how many output pixels, from number p on, are below each other in one column. The iterations of a stripe go down each column before the
- * next column. */
+/* Returns the number of output pixels that are below each other in one column, beginning with the pixel with the index p. The iterations of a stripe
+ * compute all rows of a column before the next column. */
 static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
   uint32_t n = 1;
@@ -87,7 +87,7 @@ static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   return n;
 }
 
-/* Lists the addresses of the pixels of a tensor that are in the same rows and columns as the output pixels. */
+/* Lists the addresses of a tensor's pixels in the rows and columns of the output pixels. */
 TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor *t, const pixels_at_once *a, const int8_t **pixels) {
   for (uint32_t p = 0, n; p < a->n; p += n) {
     const tmo_iteration *const at = &a->iterations[p];
@@ -99,8 +99,8 @@ TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor
   }
 }
 
-/* Lists the input pixels under the window of each output pixel. `windows` is the position in the list of each window's first pixel. Returns false if
- * the list or the padding pixel is too small. */
+/* Lists the input pixels under the window of each output pixel. The array `windows` has the position in the list of each window's first pixel.
+ * Returns false if the list or the padding pixel is too small. */
 TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const uint32_t apart = k->op->stride_h * k->op->kernel_w;
   for (uint32_t p = 0, first = 0, n, listed; p < a->n; p += n, first += listed) {
@@ -113,8 +113,8 @@ TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, 
   return true;
 }
 
-/* Lists the input rows under windows that are completely inside the input, whose pixels are in whole rows. Each row is listed by the address of its
- * first pixel under the window. Returns false if a window is not completely inside the input. */
+/* Lists the input rows under windows that are completely inside the input, for an input of whole rows. Each row is listed by the address of its first
+ * pixel under the window. Returns false if a window is not completely inside the input. */
 TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const tmo_op *const op = k->op;
   const int8_t *const base = tmo_base_of(run, in), **rows = list->pixels, **const end = rows + TMO_MAX_TAPS;
@@ -122,7 +122,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   for (uint32_t p = 0, n, high; p < a->n; p += n, rows += high) {
     n = pixels_below(a, p);
     high = (n - 1) * op->stride_h + op->kernel_h;
-    /* a window that begins in the padding has coordinates that wrap to large numbers */
+    /* A window that begins in the padding has coordinates that wrap to large numbers. */
     const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
     if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
     tmo_list_row_pixels(in, base + x * k->in_channels, false, y, 1, high, 1, 0, rows);
@@ -131,8 +131,8 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   return true;
 }
 
-/* Gathers the values of a pixel whose taps have three bytes each. `apart` is the distance in the tile between two words of the pixel, in int16
- * values. */
+/* Copies the input values of a pixel whose taps have three bytes each. The argument `apart` is the number of int16 values between two words of the
+ * pixel in the tile. */
 static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t taps, int16_t *to, uint32_t apart) {
   for (const int8_t *const *const end = tap + taps; tap != end; ++tap) {
     const int8_t *const bytes = *tap;
@@ -144,7 +144,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
   }
 }
 
-/* Gathers the values of n pixels from the addresses of their taps. `bytes` is the number of bytes of a tap. */
+/* Copies the input values of n pixels from the addresses of their taps. The argument `bytes` is the size of a tap in bytes. */
 TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {
@@ -167,8 +167,8 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Gathers the values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must gather the
- * values. */
+/* Copies the input values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must copy
+ * the values. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -201,7 +201,6 @@ static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor
   tmo_conv_dsp_scatter(k, a->n, a->outs);
 }
 
-/* Lists the addresses of the nine taps of each output pixel. */
 TMO_OWN_FRAME static void list_runs(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, tmo_dsp_run *runs) {
   const int8_t *const *windows[TMO_PACKED_PIXELS];
   pixel_list list;
@@ -222,14 +221,14 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* Lists the addresses of n pixels of a row, from column x on. is_plain() must hold for the tensor. */
+/* Lists the addresses of n pixels of a row, beginning with column x. is_plain() must be true for the tensor. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Gathers the values of two to four pixels of a convolution with a 1x1 kernel. Returns false for any other convolution. */
+/* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false for any other convolution. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
@@ -238,7 +237,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Gathers the values of two to four pixels, tap by tap. Returns false if another function must gather the values. */
+/* Copies the input values of two to four pixels, tap by tap. Returns false if another function must copy the values. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -262,13 +261,13 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   return true;
 }
 
-/* Gathers the values of n pixels of a packed convolution from whole input rows. n must be at least 2. */
+/* Copies the input values of n pixels of a packed convolution from whole input rows. n must be at least 2. */
 TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
-  const uint32_t start = x * op->stride_w - op->pad_left; /* wraps to a large number if the first window begins in the padding */
+  const uint32_t start = x * op->stride_w - op->pad_left; /* The column wraps to a large number if the first window begins in the padding. */
   tmo_list_row_pixels(in, tmo_base_of(run, in), false, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   if (rows.count == op->kernel_h && op->dilation_w == 1 && start < in->width && start + (n - 1) * op->stride_w + op->kernel_w <= in->width) {
     tmo_conv_dsp_gather_inside(k, &window, start * k->in_channels, n);
@@ -301,7 +300,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   grid.zero = (int8_t *)k->scratch;
   grid.room = channels;
   if (list_block(run, k, in, x, TMO_PACKED_PIXELS, 1, &grid, 0) == 0) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* without a pixel 3, its values go where pixel 2 is stored last */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* Without a pixel 3, its values are stored where pixel 2 is stored last. */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
@@ -336,14 +335,12 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute the pixels. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Adds n pixels of the first operand and n pixels of the second. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];

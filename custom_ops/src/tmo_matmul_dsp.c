@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With the DSP extension, this file multiplies matrices. The window has the address of each row of the right matrix, or of its transpose. */
+/* This file multiplies matrices with the DSP extension. The window has the address of each row of the right matrix, or of each row of its
+ * transpose. */
 #include "tmo/kernels.h"
 
 #if TMO_CORE_DSP
@@ -8,7 +9,7 @@
 #include "tmo/elements.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* without reordering, GCC keeps sums in registers */
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* Without these optimizations, GCC keeps sums in registers. */
 #endif
 
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {
@@ -21,14 +22,13 @@ TMO_OWN_FRAME static int64_t sum_s16(const tmo_kernel *k, const tmo_window *wind
   return sum;
 }
 
-/* Multiplies the left row by one column of the right matrix, and adds the products to `sum`. */
 static int32_t add_column_s8(const tmo_kernel *k, const tmo_window *window, uint32_t column, int32_t sum) {
   const int32_t zero = k->op->input_zero_point[0];
   for (uint32_t i = 0; i < k->in_channels; ++i) sum = tmo_wrapping_add(sum, (window->pixels[0][i] - zero) * *at(k, window, i, column, 1));
   return sum;
 }
 
-/* Adds up the values of the left row. `zero` is the negated zero point, in both halves of a word. */
+/* Adds up the values of the left row. The argument `zero` holds the negated zero point in both halves of the word. */
 static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   int32_t sum = 0;
   for (; values >= 4; values -= 4, x += 4) {
@@ -38,7 +38,7 @@ static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   return sum;
 }
 
-/* Multiplies `x` by four rows of the transposed right matrix, and adds the products to one sum for each row. */
+/* Multiplies the left row `x` by four rows of the transposed right matrix, and adds the products to one sum for each of these rows. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
   const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
   int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;
@@ -90,7 +90,7 @@ TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows,
   sums[3] = s3;
 }
 
-/* Computes four output columns together. The last four columns may include columns that were already computed. */
+/* The function computes four output columns at once. The last four columns may include columns that were already computed. */
 void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
   const int32_t zero = (int32_t)((uint32_t)(uint16_t)-k->op->input_zero_point[0] * 0x10001u), right_zero = k->op->input_zero_point[1];
@@ -120,14 +120,14 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Returns sum times factor, divided by 2^32, rounded with halves up and saturated to int16. */
+/* Returns `sum * factor / 2^32`, rounded with halves up and saturated to int16. */
 static TMO_ALWAYS_INLINE int32_t output_s16(int64_t sum, uint32_t factor) {
   const uint64_t low = (uint64_t)(uint32_t)sum * factor + ((uint32_t)1 << 31);
   return tmo_saturated_half((int32_t)((uint32_t)(low >> 32) + (uint32_t)((uint64_t)sum >> 32) * factor));
 }
 
 /* Computes at least two output columns. Each turn of the loop multiplies four values of two columns. If the number of columns is odd, the last two
- * columns include one that was already computed. */
+ * columns include a column that was already computed. */
 static TMO_ALWAYS_INLINE void multiply_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out, bool transposed) {
   const uint32_t columns = k->out_channels, bytes = k->in_channels;
   for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium, with the same bits as their twin in
- * C.
+/* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium. C functions of the same names
+ * compute the same bits.
  *
  * The functions multiply two taps of sixteen channels of a pixel at once. The sum of two products fits int16, because no weight is -128. The sums of
- * sixteen channels are in four vectors. Channels whose numbers have the same remainder modulo 4 share a vector. The constants are packed in the
- * order of the vectors. */
+ * sixteen channels are in four vectors. Channels whose indices have the same remainder modulo 4 share a vector. The constants are packed in the order
+ * of the vectors. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #include "tmo/function.h"
@@ -24,7 +24,7 @@
     vldrw.32 q3, [\constants, #48]
 .endm
 
-/* Multiplies sixteen channels of two taps by the weights at the address constants + at. */
+/* Multiplies sixteen channels of two taps by the weights at the address `constants + at`. */
 .macro TWO_TAPS a, b, constants, at
     vldrb.8 q4, [\a], #16
     vldrb.8 q5, [\constants, #\at]
@@ -50,7 +50,7 @@
     vrshl.s32 \sums, \sums, q5
 .endm
 
-/* Computes sixteen outputs from their sums. The stack has the zero point, the minimum and the maximum of the outputs. */
+/* Computes sixteen outputs from their sums. The stack holds the zero point, the minimum and the maximum of the outputs. */
 .macro OUTPUTS constants, first, second
     SCALE q0, \constants, 0
     SCALE q1, \constants, 16
@@ -74,10 +74,10 @@
 
 /* tmo_mve_depthwise() computes windows with any number of taps, whose addresses are in a list.
  *
- * Register r0 points to the next tap in the list, and r8 is the address of the list. Register r1 points to the next constants, and r9 is the address
- * of all constants. Register r3 is the number of pairs of taps. Registers r4 and r5 hold the addresses of two taps. Register r6 is the distance in
- * bytes from a tap's address to the current sixteen channels, and r7 is the distance to the last sixteen channels. The outputs go to r2 + r6.
- * Register r10 is the number of pixels that are left. */
+ * Register r0 points to the next entry of the list, and r8 is the address of the list. Register r1 points to the next constants, and r9 is the
+ * address of all constants. Register r3 is the number of pairs of taps. Registers r4 and r5 hold the addresses of two taps. Register r6 is the
+ * distance in bytes from a tap's address to the current sixteen channels, and r7 is the distance to the last sixteen channels. The outputs are stored
+ * at r2 + r6. Register r10 is the number of pixels that are left. */
     .equ TURNS, 12 + 36 + 64
     .equ CHANNELS, TURNS + 4
     .equ STEP, TURNS + 8
@@ -85,7 +85,7 @@
     FUNCTION tmo_mve_depthwise
     push  {r4-r11, lr}
     vpush {d8-d15}
-    sub   sp, #12             /* The zero point and the range take three words. */
+    sub   sp, #12             /* The zero point, the minimum and the maximum take three words. */
     ldr   r7, [sp, #STEP + 4]
     ldrsb r4, [r7]
     ldrsb r5, [r7, #1]
@@ -161,7 +161,7 @@
     ADD_UP q4, q2, q3
 .endm
 
-/* Scales four sums. The macro omits `sums >> 31`, because all outputs that would differ saturate. */
+/* Scales four sums. The macro omits the operation `sums >> 31`, which only changes outputs that saturate. */
 .macro NEXT_SCALE sums, next
     vldrw.32 q4, [r9], #64
     vqrdmulh.s32 \sums, \sums, q4
@@ -169,8 +169,9 @@
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* tmo_mve_depthwise_9() computes windows of 3x3 taps whose outputs have the range of a ReLU. The argument is a tmo_mve_nine. The last sixteen
- * channels may overlap the channels before them. If the number of channels is 4, 8 or 12, loads and stores of missing channels are masked.
+/* tmo_mve_depthwise_9() computes windows with 3x3 taps whose outputs have the range of a ReLU. The argument is a tmo_mve_nine. The last sixteen
+ * channels may overlap the channels before them. If the number of channels is 4, 8 or 12, the instructions do not load or store channels that do not
+ * exist.
  *
  * Registers r0 to r8 hold the addresses of nine taps. Register r9 points to the next constants, and r10 points to the next outputs. Register r11 is
  * the zero point. Register lr is the number of channels that are left. */
@@ -187,7 +188,7 @@
     .equ COLUMN, 64
     .equ PIXELS, 68
 
-/* Replaces the taps of a column in all three rows by the pixel at r11 if the column r12 is outside the input. */
+/* Replaces the taps of a column in all three rows by the pixel at the address r11 if the column r12 is outside the input. */
 .macro COLUMN_OF a, b, c
     cmp   r12, r9
     ittt  hs
@@ -265,7 +266,7 @@
     ldrd  r11, r12, [lr, #INSIDE]
     cmp   r9, r11
     bhs   1b
-    cmp   r12, #0             /* If two adjacent windows are inside the input, all taps move on by r12. */
+    cmp   r12, #0             /* If two adjacent windows are inside the input, the addresses of all taps grow by r12. */
     beq   2b
     add   r0, r0, r12
     add   r1, r1, r12
@@ -277,7 +278,7 @@
     add   r7, r7, r12
     add   r8, r8, r12
     b     2b
-5:  ldr   r12, [lr, #MORE]   /* The last sixteen channels follow. */
+5:  ldr   r12, [lr, #MORE]   /* computes the last sixteen channels */
     mov   lr, #16
     sub   r12, lr, r12
     sub   r0, r0, r12

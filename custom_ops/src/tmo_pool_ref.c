@@ -48,7 +48,7 @@ static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, u
   return (int32_t)((low & 0x00FF00FFu) | high << 8);
 }
 
-/* Computes one output pixel with at least four channels, four channels at a time. */
+/* Computes one output pixel with at least four channels, four channels at once. */
 static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
@@ -59,16 +59,16 @@ static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* The limits and sizes that all channels of an output pixel of an int16 pool share. */
+/* The limits and sizes that are equal for all channels of an output pixel of an int16 pool. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
-  uint32_t offset, bytes; /* the part of each row that is under the window */
+  uint32_t offset, bytes; /* offset and size in bytes of the data of each row under the window */
   uint32_t pixel;         /* distance in bytes between two adjacent pixels */
-  int32_t least, most;    /* limits of two outputs */
+  int32_t least, most;    /* limits of the outputs, each stored in both halves of a word */
   int32_t area;           /* number of pixels under the window */
 } pool_pixels;
 
-/* Computes n channels of an output pixel of an int16 pool, from byte c of the pixel on. The number n is 1, 2 or 4. */
+/* Computes n channels of an output pixel of an int16 pool, beginning with byte c of the pixel. The number n is 1, 2 or 4. */
 static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint32_t n, bool greatest, int8_t *out) {
   const uint32_t offset = p->offset + c;
   int32_t pools[2] = {(int32_t)0x80008000u, (int32_t)0x80008000u}, sums[4] = {0, 0, 0, 0};
@@ -100,7 +100,6 @@ static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint
   }
 }
 
-/* Computes one output pixel of an int16 pool without sums. */
 static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v, bool greatest, int8_t *out) {
   const uint32_t bytes = k->out_channels;
   const int32_t range = k->op->range_s16;
@@ -120,7 +119,6 @@ static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v
 TMO_OWN_FRAME static void max_pool_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, true, out); }
 TMO_OWN_FRAME static void average_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, false, out); }
 
-/* Computes an output row of a pool of int16 without sums. */
 TMO_OWN_FRAME static void pool_row_halves(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
   const tmo_op *const op = k->op;
   tmo_window v = *rows;
@@ -136,7 +134,7 @@ TMO_OWN_FRAME static void pool_row_halves(const tmo_kernel *k, const tmo_window 
 #endif
 
 #if TMO_CORE_MVE || TMO_CORE_DSP
-enum { MOST_ADDED = 256 }; /* the sum of this many bytes fits int16 */
+enum { MOST_ADDED = 256 }; /* the sum of at most 256 bytes fits int16 */
 
 /* Adds the bytes of adjacent pixels to the sum of each channel. */
 static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, uint32_t pixels) {
@@ -178,7 +176,7 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* Computes one output pixel. The pixel's first channel is element i of the output. TFLM computes the same in
+/* Computes one output pixel, whose first channel is element i of the output. TFLM computes the same output in
  * kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of kernels/internal/reference/reduce.h. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
@@ -209,7 +207,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns the function that computes one pixel of a pool, or NULL if only pool_s16_of() has a function for the pool. */
+/* Returns the function that computes one pixel of a pool. The result is NULL if only pool_s16_of() has a function for the pool. */
 static tmo_kernel_s8 *pool_halves_of(const tmo_kernel *k) {
   if (tmo_has_sums(k)) return NULL;
   return tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16) ? max_pool_halves : tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16) ? average_halves : NULL;
@@ -222,7 +220,7 @@ static TMO_ALWAYS_INLINE void limit_word(const int8_t *x, int32_t least, int32_t
 }
 #endif
 
-/* Limits the pixels of a row, or a single pixel, to the range of a pool for which tmo_only_limits() is true. */
+/* Limits the pixels of a row, or a single pixel, to the range of a pool. tmo_only_limits() must be true for the pool. */
 TMO_OWN_FRAME static void limit_pixels_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t n = k->out_width * k->out_channels;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A SELECT operator copies each element from one of two operands. */
+/* A SELECT operator copies each element from one of its two data operands. */
 #include <string.h>
 
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements, where 0 repeats the pixel or
- * the element. */
+/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements. The distance 0 repeats the
+ * pixel or the element. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;
@@ -25,7 +25,7 @@ static TMO_ALWAYS_INLINE void copy_element(const int8_t *from, int8_t *to, uint3
   memcpy(to, &element, bytes);
 }
 
-/* Selects elements, with one condition for each element. */
+/* Selects elements, each with a condition of its own. */
 static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a, uint32_t a_step, const int8_t *b, uint32_t b_step, int8_t *out, uint32_t n,
                                               uint32_t bytes) {
   for (; n >= 4; n -= 4, is += 4, a += 4 * a_step, b += 4 * b_step, out += 4 * bytes) {
@@ -34,7 +34,7 @@ static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a,
   for (; n > 0; --n, a += a_step, b += b_step, out += bytes) copy_element(*is++ != 0 ? a : b, out, bytes);
 }
 
-/* Copies n elements from one of the two choices, because all of them have the same condition. */
+/* Copies n elements from one operand, because all these elements have the same condition. */
 static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, int8_t *out, uint32_t n, uint32_t bytes) {
   if (step != 0) {
     memmove(out, from, n * bytes); /* rows may overlap in a damaged program */

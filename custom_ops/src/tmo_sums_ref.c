@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file computes partial sums over the input channels of one device, and adds up partial sums of several devices. A partial sum takes as many
- * bytes as its range needs. */
+ * bytes as its range of values needs. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -17,7 +17,7 @@ static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
   return sum;
 }
 
-/* Computes the partial sums of one output pixel, like a convolution without scaling. The pixel's first byte is byte i of the output. */
+/* Computes the partial sums of one output pixel, like a convolution without scaling. The first byte of the pixel is byte i of the output. */
 static void make_sums(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   int32_t sums[TMO_STACK_SUMS];
   tmo_kernel part = *k;

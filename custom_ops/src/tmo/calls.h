@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions call the kernel of an operator for a row, a pixel or several pixels of its output. Only tmo_iterate.c includes this file. */
+/* These functions call the kernel of an operator for a row, a pixel or several pixels of the output. Only tmo_iterate.c includes this file. */
 #ifndef TMO_CALLS_H_
 #define TMO_CALLS_H_
 
@@ -26,7 +26,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Calls the kernel of an operator for one pixel. If the operator is a convolution, its input pixel must be read in place. */
+/* Calls the kernel of an operator for one pixel. A convolution must be able to read its input pixel without a copy. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out))
@@ -39,7 +39,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* call_plain_row() is a function of its own, so that it compiles to jumps and needs no stack frame. */
+/* call_plain_row() is not inlined, so that it compiles to jumps and needs no stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of this header stand for attributes that some compilers have. A compiler without these attributes compiles code with the same
- * results. */
+/* The macros of this header stand for attributes that some compilers lack. Without these attributes, the code computes the same results. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
 #include "tmo/linkage.h"
 
-/* TMO_OWN_FRAME prevents inlining of functions whose large arrays must not stay on the stack while a kernel runs, and of loops that need all
- * registers. TMO_ALWAYS_INLINE is for loops that are compiled once for each constant argument, and for functions whose returned struct should stay in
- * registers. */
+/* TMO_OWN_FRAME prevents inlining. It is for functions whose large arrays must not stay on the stack while a kernel runs, and for loops that need all
+ * registers. TMO_ALWAYS_INLINE is for loops that are compiled for each constant argument. TMO_ALWAYS_INLINE is also for functions whose returned
+ * struct should stay in registers. */
 #if defined(__GNUC__)
 #define TMO_OWN_FRAME __attribute__((noinline))
 #define TMO_ALWAYS_INLINE __attribute__((always_inline)) inline
@@ -19,7 +18,7 @@
 #define TMO_RARELY(condition) (condition)
 #endif
 
-/* TMO_UNROLLED unrolls a loop with at most 16 iterations, so that the elements of small arrays stay in registers. */
+/* TMO_UNROLLED unrolls a loop of at most 16 iterations, so that the elements of small arrays stay in registers. */
 #if defined(__clang__)
 #define TMO_UNROLLED _Pragma("unroll")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -28,28 +27,30 @@
 #define TMO_UNROLLED
 #endif
 
-/* TMO_PLAIN_LOOPS is for functions whose loops copy or set a few bytes. GCC would otherwise call memcpy() or memset(), which take more time and flash. */
+/* TMO_PLAIN_LOOPS is for functions whose loops copy or set a few bytes. Without this attribute, GCC would call memcpy() or memset(), which take more
+ * time and flash. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TMO_PLAIN_LOOPS __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #else
 #define TMO_PLAIN_LOOPS
 #endif
 
-/* TMO_WORDS() tells the compiler that a pointer is a multiple of 4, so that a copy of constant size loads and stores whole words. */
+/* TMO_WORDS() tells the compiler that an address is a multiple of 4. A copy of constant size then loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
 #else
 #define TMO_WORDS(pointer) (pointer)
 #endif
 
-/* 1 if the core can load and store words at any address. */
+/* TMO_UNALIGNED is 1 if the core can load and store words at any address. */
 #if defined(__ARM_FEATURE_UNALIGNED) || defined(__x86_64__) || defined(__aarch64__)
 #define TMO_UNALIGNED 1
 #else
 #define TMO_UNALIGNED 0
 #endif
 
-/* 1 if the core has the DSP extension of Cortex-M4. Tests on hosts set TMO_CORE_DSP to 1 and define the extension's instructions in C. */
+/* TMO_CORE_DSP is 1 if the core has the DSP extension of Cortex-M4. Tests on hosts set TMO_CORE_DSP to 1 and define the extension's instructions in
+ * C. */
 #ifndef TMO_CORE_DSP
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1

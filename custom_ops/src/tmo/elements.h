@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this header load and store int16, int32 and float32 elements at any address. The macros of this header define loops over aligned
- * elements. */
+/* This header loads and stores int16, int32 and float32 elements at any address. Its macros define loops over aligned elements. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 
@@ -40,14 +39,14 @@ static inline float tmo_float32_at(const int8_t *from) {
 
 static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
 
-/* Each of these macros defines a function of the type tmo_make_elements. The function computes adjacent elements of type `to` from adjacent elements
- * of type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute one element y from an
- * element x of the first operand and an element `other` of the second. */
+/* Each of these macros defines a function of the type tmo_make_elements. The function computes adjacent elements of the type `to` from adjacent
+ * elements of the type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute the
+ * element y of the output. The variables `x` and `other` have the elements of the first and of the second operand. */
 #define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))
 #define TMO_COMBINE_EACH(name, from, to, begin, ...) \
   TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i]; const from other = all_other[i];, __VA_ARGS__))
 
-/* The macros that end in FOUR first load four elements of type `type` as values of type `value`, and then compute and store four results. */
+/* The macros whose names end in FOUR load four elements at a time. An element is loaded as the type `type` and converted to the type `value`. */
 #define TMO_MAP_FOUR(name, type, value, begin, ...)                                                          \
   TMO_ELEMENTS(name, type, type, begin,                                                                      \
                TMO_FOUR(type, value, TMO_LOAD_FOUR(type, value, x), const value x = four_x[k];, __VA_ARGS__) \
@@ -86,8 +85,8 @@ static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value,
   value four_##name[4];                           \
   TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) four_##name[k] = next_##name[k];
 
-/* Copies bytes between two addresses that are multiples of 4. The first 16 bytes at `from` must not overlap the bytes at `to`. Cores that load
- * several registers at once copy 16 bytes with two instructions. */
+/* Copies bytes between two addresses that are multiples of 4. The first 16 bytes at `from` must not overlap the bytes at `to`. A core that loads
+ * several registers at once copies 16 bytes with two instructions. */
 static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
   for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
   if (bytes == 0) return;
@@ -96,12 +95,12 @@ static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uin
   for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
 }
 
-/* Copies 16 bytes from any address to any other. */
+/* Copies 16 bytes. Both addresses may be unaligned. */
 static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
   TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
 }
 
-/* Copies bytes from any address to any other. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some bytes
+/* Copies bytes. Both addresses may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some bytes
  * twice. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
   if (bytes >= 16) {

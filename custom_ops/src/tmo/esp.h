@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declares ESP-NN's functions, for builds with TMO_ESP_NN. Internal. */
+/* This internal header declares ESP-NN's functions, for builds with TMO_ESP_NN. */
 #ifndef TMO_ESP_H_
 #define TMO_ESP_H_
 
 #ifdef ESP_PLATFORM
-#include <sdkconfig.h> /* without CONFIG_IDF_TARGET_..., esp_nn.h declares the plain C kernels instead of the chip's vector kernels */
+#include <sdkconfig.h> /* Without the macro CONFIG_IDF_TARGET_..., esp_nn.h declares plain C kernels instead of the chip's vector kernels. */
 #endif
 #include <esp_nn.h>
 #ifndef esp_nn_fully_connected_per_ch_s8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded by itself,
- * as on the host that verified the model.
+/* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded
+ * separately. The host that verified the model rounds in the same way.
  *
  * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM that is
  * compiled with fused operations gives the same bits if its compiler fuses the same operations. */
@@ -31,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* without libm, these macros let all kernels compile, but tmo_check_build() rejects programs that need them */
+#else /* Without libm, these macros let all kernels compile, and tmo_check_build() rejects programs that call libm. */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)
@@ -48,24 +48,27 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* Returns x / y, computed in double and rounded down. TFLM's function FloorDiv in kernels/internal/reference/floor_div.h gives the same results. */
+/* Returns x / y, computed in double and rounded down. The function FloorDiv in TFLM's kernels/internal/reference/floor_div.h gives the same
+ * results. */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
-/* Returns the remainder of x / y, with the sign of y. TFLM's function FloorMod in kernels/internal/reference/floor_mod.h gives the same results. */
+/* Returns the remainder of x / y, with the sign of y. The function FloorMod in TFLM's kernels/internal/reference/floor_mod.h gives the same
+ * results. */
 static inline float tmo_floor_modulo(float x, float y) {
   const float rest = fmodf(x, y);
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
 }
 
-/* Rounds x to the nearest integer, and halves to the nearest even one. TFLM's function RoundToNearest in kernels/internal/reference/round.h gives the
- * same results. */
+/* Rounds x to the nearest integer, and rounds halves to even integers. The function RoundToNearest in TFLM's kernels/internal/reference/round.h gives
+ * the same results. */
 static inline float tmo_round(float x) {
   const float below = floorf(x), rest = x - below;
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Returns x without its fraction, saturated to int32. The result for NaN is 0. The C standard does not define the conversion of large values and of
- * NaN to int32. The conversion instructions of cores with float32 return the same results as tmo_whole(), and so does TFLM's wheel. */
+/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. The C standard does not define these results for large
+ * values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(), and so does the Python package of
+ * TFLM. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
@@ -75,10 +78,11 @@ static inline int32_t tmo_whole(float x) {
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 
-/* Returns the number by which an operator divides the sum of the `area` pixels of a window. */
+/* Returns by which number an operator divides the sum of `area` pixels under a window. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
-/* These functions return the bits of the lowest and of the highest output, from TMO_RANGE_FINITE to TMO_RANGE_POSITIVE. */
+/* tmo_float_low() returns the bits of the lowest output that an operator's range allows. tmo_float_high() returns the bits of the highest output that
+ * an operator's range allows. */
 static inline int32_t tmo_float_low(const tmo_op *op) {
   static const uint32_t low[] = {0xFF7FFFFF, 0, 0xBF800000, 0, 0xFF800000, 0};
   return (int32_t)low[tmo_float_range(op)];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header declares the kernels of operators, and states what the executor may expect of them. Applications do not include this header, because
- * they need only tmo/tmo.h.
+/* This header declares the kernels of operators. Applications include only tmo/tmo.h.
  *
- * One call of a kernel computes one output row or one output pixel, or adds products to its sums. Kernels keep no data between calls, allocate no
- * memory, and do not check lengths, which tmo_check() has checked. The output of most kernels must not overlap their inputs. Some kernels work from
- * front to back: they read each input element before they write the output element at the same place. The output of such a kernel may begin at the
- * start of an operand, or at a lower address, unless the operand is broadcast. The kernels that work from front to back are LOOKUP, LEAKY_RELU_S16,
- * CURVE_S16, CLAMP_F32, CURVE_F32, operators for which tmo_only_limits() is true, kernels with two operands, and kernels whose output elements are
- * not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so this byte may overlap an input.
+ * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
+ * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. The output of most kernels must not overlap
+ * their inputs. Some kernels read each input element before they write the output element with the same index. The output of a kernel of this type
+ * may begin at the start of an operand or at a lower address, if the operand is not broadcast. This rule holds for LOOKUP, LEAKY_RELU_S16, CURVE_S16,
+ * CLAMP_F32, CURVE_F32, and for operators for which tmo_only_limits() is true. The rule also holds for kernels with two operands, and for kernels
+ * whose output elements are not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so this byte
+ * may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and compute the same bits as those in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -44,38 +44,38 @@ extern "C" {
 
 typedef struct {
   const tmo_op *op; /* operator whose fields are parameters of the kernel */
-  const int8_t *weights;      /* weights of the first output channel, from the first input channel on */
-  const int32_t *bias;        /* bias of each output channel, or NULL without biases */
+  const int8_t *weights;      /* weights for the first output channel, beginning with the first input channel */
+  const int32_t *bias;        /* bias of each output channel, or NULL if the operator has no biases */
   const int32_t *multipliers;
   const int8_t *shifts;
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
   void *scratch;        /* scratch memory that a packed operator uses during the call */
-  bool whole_rows;      /* for a packed convolution, whether the window lists input rows instead of pixels */
-  bool first;           /* whether the call begins new sums, instead of continuing the sums of earlier calls */
-  bool last;            /* whether the call completes the sums and writes the output, instead of keeping the sums */
+  bool whole_rows;      /* whether the window of a packed convolution lists input rows instead of input pixels */
+  bool first;           /* whether the call begins new sums; if not, it continues the sums of an earlier call */
+  bool last;            /* whether the call completes the sums and writes the output; if not, it keeps the sums for the next call */
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
   uint32_t tap_step; /* distance in bytes between the weights of two adjacent taps */
-  uint32_t first_weight; /* number of the operator's first int4 weight, counted from the address `weights` */
-  uint32_t pixel_step[2], channel_step[2]; /* distances in bytes between pixels and between channels of each operand; 0 repeats the value */
+  uint32_t first_weight; /* index of the operator's first int4 weight, counted from the address `weights` */
+  uint32_t pixel_step[2], channel_step[2]; /* distances in bytes between pixels and between channels of each operand; 0 repeats a value */
   uint16_t in_width;
   uint16_t out_width;
-  uint16_t row;       /* number of the output row, for an operator with access records */
-  int32_t first_row;  /* number of the row of operand 0 to which pixels[0] points, for an operator with access records */
+  uint16_t row;       /* index of the output row, for an operator with access records */
+  int32_t first_row;  /* index of the row of operand 0 to which pixels[0] points, for an operator with access records */
 } tmo_kernel;
 
-/* The input pixels under a convolution or pooling window, as far as the window is inside the input. */
+/* The input pixels under the window of a convolution or pool. Pixels outside the input are left out. */
 typedef struct {
-  const int8_t *const *pixels; /* addresses of the first pixel of each row in a group without tiles, and of all pixels in a group with tiles */
-  uint16_t count;              /* number of addresses in `pixels` */
+  const int8_t *const *pixels; /* address of the first pixel of each row; in a group with tiles, addresses of all pixels */
+  uint16_t count;
   uint16_t columns;            /* number of the window's columns that are inside the input */
-  uint16_t first_row, first_column; /* position in the kernel of the tap that is multiplied with the first pixel */
+  uint16_t first_row, first_column; /* row and column in the kernel of the tap that is multiplied with the first pixel */
   uint32_t offset;             /* distance in bytes from each address in `pixels` to the first tap of its row */
-  uint32_t area;               /* number of input pixels under the whole window, even if this call computes only a part of the window */
+  uint32_t area;               /* number of input pixels under the whole window, even if this call computes only some of its rows */
 } tmo_window;
 
-/* The row form of a kernel computes `out_width` pixels from whole input rows, and finds the input columns under each window itself. The pixel form of
- * a kernel computes one output pixel. For a kernel without a window, pixels[k] is the address of the first byte of operand k. */
+/* A function with `row` in its name computes `out_width` output pixels from whole input rows. A function with `pixel` in its name computes one output
+ * pixel. For a kernel without a window, pixels[k] is the address of the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
@@ -105,8 +105,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_
 TMO_LINKAGE tmo_kernel_s8 tmo_matmul_f32, tmo_transposed_matmul_f32;   /* BATCH_MATMUL_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_binary_32, tmo_compare_32, tmo_arg_max_along_row, tmo_arg_max_along_pixel;
 
-/* Computes n elements of the output, each from the elements at the same place in operand a, or in operands a and b. All elements must be adjacent and
- * aligned. */
+/* Computes n output elements. Output element i is computed from element i of operand a, or from element i of operands a and b. All elements must be
+ * adjacent and aligned. */
 typedef void tmo_make_elements(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n);
 TMO_LINKAGE tmo_make_elements tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_make_elements tmo_sum_f32, tmo_difference_f32, tmo_product_f32;                                  /* ARITHMETIC_F32 */
@@ -124,11 +124,11 @@ TMO_LINKAGE tmo_make_elements tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tm
 /* Returns the kernel that the application has registered for an OWN operator, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* Copies row `row` of the table of a GATHER operator to y. The row must be in the table. */
+/* Copies the row with the index `row` from the table of a GATHER operator to y. The row must be in the table. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
-/* These kernels compute only whole rows. The array pixels[] has the address of each row that they read, operand after operand. The address NULL
- * stands for a missing row. */
+/* These kernels compute only whole rows. The array pixels[] has the addresses of all input rows, first those of operand 0. The address NULL stands
+ * for a missing row. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
@@ -141,37 +141,37 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* for LSTM, which also wr
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* for SLIDING_SUM, which also writes to its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* Returns the number of bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, returns the number of bytes of a sum in the
- * output, or 0 if the output has scaled values. */
+/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, the function returns the size of a sum in the
+ * output. The result 0 means that the output has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* tmo_select_bytes() returns the number of bytes of an element of a SELECT operator. tmo_select_form() returns the TMO_SELECT_* of the condition (n =
- * 0) or of a choice (n = 1 or 2) of a SELECT operator. */
+/* tmo_select_bytes() returns the size in bytes of an element of a SELECT operator. tmo_select_form() returns the TMO_SELECT_* of the condition (n =
+ * 0) or of one of the two choices (n = 1 or 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
 /* Returns the index of the operand that comes first in the operator's formula, such as the minuend of SUB. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
-/* The consecutive taps of a kernel that are inside the input, along one axis. */
+/* The adjacent taps of a kernel that are inside the input, along one axis. */
 typedef struct {
-  uint32_t first; /* number of the first tap that is inside the input */
+  uint32_t first; /* index in the kernel of the first tap that is inside the input */
   uint32_t count;
-  uint32_t start; /* input coordinate under that tap */
+  uint32_t start; /* input coordinate under the first tap that is inside the input */
 } tmo_taps;
 
-/* Returns the taps that are inside an input of `size` rows or columns. `start` is the input coordinate of the first tap, which is negative in the
- * padding. The function is inline for the usual case of a window that is completely inside the input. */
+/* Returns the taps that are inside an input of `size` rows or columns. The argument `start` is the input coordinate of the kernel's first tap. A
+ * negative `start` is in the padding. tmo_clip() is inline, because most windows are completely inside the input. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
-/* Returns the taps that are inside the input columns, for the window of output column x. */
+/* Returns the taps of a row of the kernel that are inside the input for output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the window of output column x. `rows` is the window of the whole output row, with all input rows that the output row needs. */
+/* Returns the window of output column x. `rows` has all input rows that the output row needs. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
 /* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
@@ -187,44 +187,47 @@ static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
   return tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && k->in_channels == k->out_channels ? tmo_depthwise_s16 : tmo_conv_s16;
 }
 
-/* Computes an output row pixel by pixel with the function `make`. Each pixel is computed from the part of the input rows that is under its window. */
+/* Computes an output row with the function `make`, which computes one pixel from the input under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* Returns the distance in bytes from the first weight of a channel to the weight of the window's first tap. */
+/* Returns the offset in bytes of the weight for the window's first tap among the weights of a channel. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* Copies the input bytes under a window in the order of its weights. `to` is the address for the first tap that is inside the input. */
+/* Copies the input bytes under a window in the order of the weights. `to` is the address for the first tap that is inside the input. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The bytes under a window, as runs of adjacent bytes. Several runs form a part of the window. The weights of one run are adjacent in memory. */
+/* The input bytes under a window, as several runs of adjacent bytes. The window is divided into parts, and each part has the same number of runs. The
+ * weights of one run are adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* address of the first pixel of the first run, in a list of addresses */
-  uint16_t stride;         /* distance in the list `at` between the addresses of two runs */
+  const int8_t *const *at; /* address of the first run's first pixel, in a list of addresses */
+  uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
   uint16_t count;          /* number of runs in each part of the window */
-  uint16_t parts;          /* number of parts, which differ only in their addresses, offsets and weights */
-  uint16_t next_at;        /* distance in the list `at` between the first addresses of two parts */
-  uint32_t next_offset;    /* number of bytes by which `offset` grows from one part to the next */
-  uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts */
-  uint32_t offset;         /* distance in bytes from the address of a run to the first byte of the run, in the first part */
+  uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
+  uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent parts */
+  uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
+  uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
+  uint32_t offset;         /* distance in bytes from the listed address of a run to the first byte of the run, in the first part of the window */
   uint32_t bytes;          /* number of bytes in a run */
-  uint32_t step;           /* distance in bytes between two bytes of a run, modulo 2^32 */
+  uint32_t step;           /* distance in bytes between two adjacent input bytes of a run, modulo 2^32 */
   uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
-  uint32_t filter;         /* number of bytes of the weights of one channel */
+  uint32_t filter;         /* size in bytes of the weights of one output channel */
   int32_t zero_point;
 } tmo_runs;
 
-/* These functions multiply by int4 weights, two of which share a byte. tmo_conv_nibbles() returns the sum of one channel. `first` is the number of
- * the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, from channel `channel` on. */
+/* These functions multiply by int4 weights, two of which share a byte. tmo_conv_nibbles() returns the sum of one channel. The argument `first` is the
+ * index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, beginning with the channel
+ * `channel`. */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
-/* Computes one output pixel from runs of int16 or float32 values. In the tmo_runs, all sizes count elements instead of bytes. */
+/* Computes one output pixel from runs of int16 or float32 values. All sizes in the struct tmo_runs are numbers of elements, not bytes. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
-/* tmo_adds_sums() returns whether this build's kernels can continue earlier sums. tmo_has_sums() returns whether the call with arguments `k` does. */
+/* tmo_adds_sums() returns whether this build's kernels can continue the sums of earlier calls. tmo_has_sums() returns whether the call with the
+ * arguments `k` continues or keeps sums. */
 static inline bool tmo_adds_sums(void) {
   return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS) || tmo_has_kind(TMO_OP_SUMS);
 }
@@ -237,49 +240,51 @@ static inline bool tmo_makes_fours(const tmo_kernel *k) { return !tmo_has_sums(k
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
-tmo_add_runs_of_bytes tmo_dsp_sums; /* only for runs whose bytes are adjacent, so that r->step is 1 */
+tmo_add_runs_of_bytes tmo_dsp_sums; /* tmo_dsp_sums() supports only runs whose bytes are adjacent, so that r->step is 1 */
 
-/* Arguments for functions that compute output channels in groups of four. Each output channel is a weighted sum of one run of bytes. */
+/* Arguments for functions that compute four output channels at a time. Each output channel is a weighted sum of one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
   const int8_t *weights;
-  uint32_t filter; /* number of bytes of the weights of one channel */
+  uint32_t filter; /* size in bytes of the weights of one output channel */
   const int32_t *bias;
   uint32_t groups;
-  const int32_t *multipliers; /* one multiplier for each channel, or four equal ones for all channels if `each` is 0 */
+  const int32_t *multipliers; /* one multiplier for each channel; if `each` is 0, four equal multipliers for all channels */
   const int8_t *shifts;
   int8_t *out;
   int32_t rounding; /* twice the output's zero point, plus 1 */
   int32_t zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all output channels of a job, saturated to int8. The last output is written after all inputs were read. The function changes fields of the
- * job. */
+/* Computes all output channels of a job, and saturates the outputs to int8. The last output is written after all inputs were read. The function
+ * changes fields of the job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
-/* Arguments for a function that computes the channels of a depthwise convolution in groups of four. */
+/* Arguments for a function that computes four channels of a depthwise convolution at a time. */
 typedef struct {
-  tmo_dsp_job job;           /* `weights` are those of the first tap, `filter` is the number of bytes of a tap's weights; x and bytes are unused */
-  const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only of the first tap in each row */
+  tmo_dsp_job job;           /* job.weights belongs to the first tap; job.filter is the size in bytes of a tap's weights; job.x and job.bytes are unused */
+  const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only the address of the first tap of each row */
   uint32_t rows, columns;
-  uint32_t skipped;          /* number of bytes of weights to skip after each row, because their taps are outside the input */
+  uint32_t skipped;          /* number of bytes of weights to skip after each row, because the taps of these weights are outside the input */
   uint32_t offset;           /* distance in bytes from each address in `taps` to the first channel */
-  uint32_t apart;            /* distance in bytes between two taps of a row, or 0 if `taps` lists all taps */
+  uint32_t apart;            /* distance in bytes between two taps of a row; 0 if `taps` lists all taps */
 } tmo_dsp_window_job;
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
-/* Computes a pixel of a convolution from adjacent input bytes. `bytes` is the number of input bytes. `w` are the weights of the first channel. */
+/* Computes a pixel of a convolution from adjacent input bytes. The argument `bytes` is the number of input bytes. The argument `w` is the address of
+ * the first channel's weights. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
-/* Four copies of the only scale of an operator whose channels share a scale. */
+/* Four copies of the scale of an operator whose channels have the same scale. */
 typedef struct {
   int32_t multipliers[4];
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets `multipliers` and `shifts` to the scales of the operator's channels, or to four copies in `scales` if the channels share one scale. */
+/* Sets `multipliers` and `shifts` to the scales of the operator's channels. If all channels have the same scale, the function copies the scale four
+ * times to `scales`. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int32_t **multipliers, const int8_t **shifts, tmo_dsp_scales *scales) {
   *multipliers = k->multipliers;
   *shifts = k->shifts;
@@ -292,7 +297,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int3
   *shifts = scales->shifts;
 }
 
-/* Sets all fields of a job except `x` and `bytes`. `w` are the weights of the first output channel. */
+/* Sets all fields of a job except `x` and `bytes`. The argument `w` is the address of the first output channel's weights. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -306,8 +311,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
 }
 
-/* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed
- * all channels. `next` is the distance in bytes between the weights of adjacent channels. */
+/* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. The function returns false if the job has
+ * already computed all channels. The argument `next` is the distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;
@@ -323,7 +328,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* Adds products like tmo_conv_sums(), but with the core's instructions if the bytes of each run are adjacent. */
+/* Adds products like tmo_conv_sums(). If the bytes of each run are adjacent, the function uses the special instructions of the core. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -335,26 +340,26 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to the sums of n output channels, from channel `to` on. tmo_depthwise_sums() reads n input channels from `from` on,
- * and tmo_depthwise_repeated() reads input channel `from` for all output channels. */
+/* Adds the products of a window to the sums of n output channels, beginning with the output channel `to`. tmo_depthwise_sums() reads n input
+ * channels, beginning with the input channel `from`. tmo_depthwise_repeated() reads only the input channel `from`. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. tmo_output() and
- * tmo_channel_output() are slow, because they are not inlined. */
+/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. Both functions are slow, because
+ * they are not inlined. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products to each of four sums. n must be positive. Product i of sum c is w[c][i] times (x[i times step] - zero_point). */
+/* Adds n products to each of four sums. n must be positive. Product i of sum c is `w[c][i] * (x[i * step] - zero_point)`. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* These functions begin and end the sums of n channels of a pixel, from channel `channel` on. The sums are for the outputs from number i on.
- * tmo_begin_sums() sets the sums to their initial values, or to the sums that the previous call has kept. tmo_end_sums() writes the outputs, or keeps
- * the sums for the next call. */
+/* These functions begin and end the sums of n channels of a pixel, beginning with the channel `channel`. The sums belong to n outputs, beginning with
+ * the output with the index i. tmo_begin_sums() sets the sums to their initial values, or to the sums that the previous call has kept. tmo_end_sums()
+ * writes the outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

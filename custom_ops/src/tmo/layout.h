@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These checks prove the layout of a program's structs. Written by scripts/program_format.py. */
+/* The assertions of this header prove the layout of a program's structs. scripts/program_format.py writes this header. */
 #include <stddef.h>
 
 #include "tmo/program.h"

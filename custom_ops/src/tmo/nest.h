@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions give the order in which an operator computes the pixels of its output, and the addresses of the pixels.
+/* These functions give the order in which an operator computes its output pixels, and the addresses of pixels.
  *
  * In a group without tiles, each row counts as a stripe with one tile. */
 #ifndef TMO_NEST_H_
@@ -14,15 +14,15 @@
 extern "C" {
 #endif
 
-/* The order of an operator's iterations. Each iteration computes one part of the output. If the operator computes one row in each iteration, each row
- * counts as a stripe with one tile. */
+/* The order of an operator's iterations. Each iteration computes some pixels of the output. If the operator computes one row in each iteration, each
+ * row counts as a stripe with one tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* output of the operator, or input of an iterative operator */
+  const tmo_tensor *tensor; /* output of the operator; input of an iterative operator */
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor that the operator's iterations go through: the output, or the input of an iterative operator. */
+/* Returns the tensor whose pixels the operator's iterations go through. The tensor is the output, or the input of an iterative operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -33,30 +33,31 @@ static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, 
   return nest;
 }
 
-/* Returns whether each stripe computes all rows that it needs, even those that the previous stripe has already computed. */
+/* Returns whether each stripe computes all rows that it needs, including rows that the previous stripe has already computed. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* A stripe has the rows from tmo_stripe_first() to tmo_stripe_end() - 1. */
+/* A stripe consists of the rows from tmo_stripe_first() to tmo_stripe_end() - 1. */
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* An iteration has the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes rows, an iteration has all columns. */
+/* An iteration computes the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes whole rows, an iteration has all
+ * columns. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t end = tmo_first_column(op, at) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves `at` to the first iteration of the stripe at->stripe. If the stripe has no rows, `at` moves to the next stripe that has rows. If no later
- * stripe has rows, at->stripe becomes `stripes`. */
+/* Moves `at` to the first iteration of the stripe with the index at->stripe. If this stripe has no rows, `at` moves to the next stripe with rows. If
+ * no later stripe has rows, at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
 /* Moves `at` to the next iteration of the operator. After the last iteration, at->stripe is nest->stripes. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   const tmo_tensor *const t = nest->tensor;
-  const bool only_row = t->rows == 1 && at->stripe > 0; /* only stripe 0 may have more rows than the others */
+  const bool only_row = t->rows == 1 && at->stripe > 0; /* only the stripe with the index 0 may have more rows than the other stripes */
   if (!only_row) {
-    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here to save a call in each iteration */
+    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here to save a function call in each iteration */
     const int32_t end = at->stripe * t->advance + t->end, first = end - t->rows;
     if (row < t->height && row < end) return;
     at->row = first < 0 || (at->stripe == 0 && !tmo_recomputes(t)) ? 0 : (uint16_t)(first < t->height ? first : t->height);
@@ -69,8 +70,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. If the result is true, the iteration accesses no bytes
- * outside its buffers. */
+/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. In this case, the iteration accesses no bytes outside
+ * its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -86,13 +87,13 @@ static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tm
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
 }
 
-/* Returns the last input coordinate under the window of output coordinate x, along one axis. */
+/* Returns the last input coordinate under the window of the output coordinate x, along one axis. */
 static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
   return last < size ? last : size - 1;
 }
 
-/* Returns the last row of operand k that an iteration reads, or -1 if it reads no row of that operand. */
+/* Returns the index of the last row of operand k that an iteration reads, or -1 if the iteration reads no row of operand k. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_iteration *at, uint8_t k) {
   if (tmo_writes_sums(op, at->channel_group)) return -1;
   if (tmo_iterative(op)) return at->row;
@@ -108,22 +109,22 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
 /* Returns how many bytes of an external input an iteration converts to int8, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
-/* Returns the index of the first int32 sum that an iteration uses, if the operator adds up the products of its channel groups. */
+/* Returns the index of the first int32 sum that an iteration uses, for an operator that adds up the products of its channel groups. */
 static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t row = (uint32_t)(at->row - tmo_stripe_first(t, at->stripe));
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
-/* The positions in memory of the pixels in one row of a tensor. Pixel x of the row has the number (first + x times step) modulo depth in the buffer.
- * The buffer begins `offset` bytes after the base of the tensor. */
+/* The addresses of the pixels in one row of a tensor. Pixel x of the row has the index `(first + x * step) % depth` in the buffer of the tensor. The
+ * buffer begins `offset` bytes after the base address of the tensor. */
 typedef struct {
   uint32_t offset;
-  uint32_t first, step, depth; /* numbers of pixels */
-  uint32_t pixel;              /* number of bytes that a pixel takes */
+  uint32_t first, step, depth;
+  uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. `row` is the index of the row in the column window. `period` counts how many earlier rows were stored at the
- * same index. */
+/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
+ * rows that were stored at the same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -131,7 +132,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Returns the column window of row y. The argument `stripe` matters only if no stripe reuses rows of the previous stripe. */
+/* Returns the column window of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -141,10 +142,10 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Returns the positions of the pixels of row y in memory. The argument `stripe` matters only if no stripe reuses rows of the previous stripe. */
+/* Returns the addresses of the pixels of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* a step of width - 1 pixels, modulo the width, goes back by one pixel */
+    const uint32_t last = t->width - 1u; /* modulo the width, a step of width - 1 pixels goes back by one pixel */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -154,14 +155,13 @@ static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_te
   return p;
 }
 
-/* The position of a row of a tensor, with all that is needed to find the next rows. Pixel x of the row has the number ((column + x) times w.rows +
- * row) modulo w.depth in the column window w. For a tensor without column windows, tmo_find_row() sets `whole` to a single column window with all
- * rows. */
+/* The place of a row of a tensor in memory, with the data for finding the next rows. In the column window w, pixel x of the row has the index
+ * `((column + x) * w.rows + row) % w.depth`. For a tensor without column windows, tmo_find_row() sets `whole` to one column window with all rows. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* distance in columns between two rows that use the same place of the column window */
+  uint32_t width; /* number of columns between two rows that use the same place of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -179,7 +179,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
 }
 
 /* Writes the addresses of n pixels of a rolling buffer to a list, beginning with the pixel at byte `at`. The rolling buffer has `bytes` bytes, and
- * the pixels are `step` bytes apart. Returns the address after the last entry of the list. */
+ * the pixels are `step` bytes apart. The function returns the address after the last entry of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);
@@ -191,9 +191,9 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The rows are `step_h` rows apart, and
- * the pixels of a row are `step` bytes apart. `base` is the address of the tensor plus the offset of the first pixel in its row. `upwards` says that
- * the rows are stored in reverse order. */
+/* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The distance between two listed rows is
+ * `step_h` rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel
+ * in its row. If `upwards` is true, the rows are stored in reverse order. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
                                                   uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;

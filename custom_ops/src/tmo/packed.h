@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header declares the kernels of operators whose constants the converter has packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
- * Each inner loop is written in assembly for one instruction set. Each inner loop also exists in portable C, which computes the same bits. Hosts use
- * the inner loops in C to run programs that were packed for other processors. A microcontroller rejects a program that was packed for another
- * processor. */
+ * Each inner loop exists in assembly for one instruction set, and in portable C. Both versions compute the same bits. Hosts use the inner loops in C
+ * to run programs that were packed for other processors. A microcontroller rejects a program that was packed for another processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "packing.h"
 
-/* Inner loops of packed kernels are declared with the linkage TMO_CORE. A file that embeds the library does not contain inner loops in assembly, but
- * links them. */
+/* TMO_CORE is the linkage of inner loops. A file that embeds the library does not contain the inner loops in assembly, but links them. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -21,7 +19,8 @@
 extern "C" {
 #endif
 
-/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not. */
+/* tmo_packed_clamps() returns whether the activation function limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not
+ * limit them. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
@@ -29,7 +28,7 @@ static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel like tmo_dsp_conv_run(). `filter` is the number of bytes of the weights of one channel. */
+/* Computes a pixel like tmo_dsp_conv_run(). The argument `filter` is the size in bytes of the weights of one channel. */
 static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, uint32_t filter, int8_t *out) {
   tmo_dsp_scales scales;
   tmo_dsp_job job;
@@ -41,8 +40,8 @@ static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Computes a pixel of a depthwise convolution, four channels at once. tmo_makes_fours() must hold, and the numbers of input and output channels must
- * be equal. */
+/* Computes a pixel of a depthwise convolution, four channels at a time. tmo_makes_fours() must be true, and the numbers of input and output channels
+ * must be equal. */
 static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const bool by_row = tmo_reads_rows(k);
   const int8_t *const w = k->weights + tmo_first_tap(k, v);
@@ -84,43 +83,44 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
 }
 
 /* Arguments for a function that computes the output columns from `first` to `end` - 1 of one row. The first output pixel is at `out`, and adjacent
- * output pixels are `step` bytes apart. The scratch memory has room for the input values of at most `most` columns. */
+ * output pixels are `step` bytes apart. The scratch memory has room for the input values of `most` columns. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
   uint32_t step;
 } tmo_columns_job;
 
-/* Computes the output columns `columns` from whole input rows. */
+/* Computes the given output columns from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
- * scratch memory. `pixel` is the index of the pixel. `pixels` is the number of gathered pixels. tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter()
- * then computes all gathered pixels at once. Output pixel p begins p times step bytes after `out`, or at outs[p]. */
+ * scratch memory. The argument `pixel` is the index of the pixel, and `pixels` is the number of pixels whose values are copied.
+ * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all these pixels at once. Output pixel p begins at `out + p * step`, or at
+ * outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* Gathers the windows of adjacent pixels, which must be completely inside the input. `offset` is the distance in bytes from the start of a row to the
- * first window. */
+/* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
+ * distance in bytes from the start of a row to the first window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels each */
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() holds */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() is true */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_DENSE */
 
-/* The arguments of a tmo_mve_conv function, without the input pixels and weights. */
+/* Arguments of a tmo_mve_conv function except the input pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of output pixel 0; output pixel p begins p times step bytes later */
+  int8_t *out;   /* address of output pixel 0; output pixel p begins at `out + p * step` */
   uint32_t step;
   uint32_t turns; /* number of vectors of 16 bytes that an input pixel has */
   uint32_t channels;
-  int32_t zero, least, most; /* zero point, minimum and maximum of the output */
-  uint32_t pairs;            /* number of pairs of pixels, for a function that computes two pixels at once */
+  int32_t zero, least, most; /* zero point, minimum and maximum of the outputs */
+  uint32_t pairs;            /* number of pairs of pixels, for a function that computes two pixels at a time */
 } tmo_mve_job;
 
-/* Returns the number of vectors of 16 bytes that tmo_packed_values() values take, for operators packed for Helium. */
+/* Returns how many vectors of 16 bytes hold the input values of one pixel, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -129,8 +129,8 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* These functions compute a CONV operator with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. The pointer `bytes` is the address
- * of the first input pixel, and the input pixels are bytes_step bytes apart. If `bytes` is NULL, the function reads the values that were gathered. */
+/* These functions compute a CONV operator with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. The argument `bytes` is the address
+ * of the first input pixel, and input pixels are bytes_step bytes apart. If `bytes` is NULL, the function reads the values in the scratch memory. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
@@ -142,8 +142,8 @@ TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes,
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is p times step bytes
- * after taps[i]. */
+/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is at `taps[i] + p *
+ * step`. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
@@ -154,7 +154,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
 /* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv().
- * tmo_depthwise_esp_row() computes a whole row with ESP-NN. The function returns false if tmo_depthwise_esp() must compute the row. */
+ * tmo_depthwise_esp_row() computes a whole row with ESP-NN. If ESP-NN cannot compute the row, tmo_depthwise_esp_row() returns false. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
@@ -162,149 +162,150 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so a shift can scale the
- * operand. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns by how many bits to shift the operand left. */
+/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so a shift can scale this
+ * operand. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the number of bits of the operand's shift to the
+ * left. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
 /* These functions compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows with `width` pixels. A call of tmo_dsp_3x3() for one block takes at least as long as four single
+/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. tmo_dsp_3x3() takes at least as long for one block as other functions take for four
  * pixels. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
 }
 
-/* Computes two rows of a DEPTHWISE operator with TMO_PACKING_DSP_DEPTHWISE. tmo_dsp_has_3x3() must hold for the operator. */
+/* Computes two rows of a DEPTHWISE operator with TMO_PACKING_DSP_DEPTHWISE. tmo_dsp_has_3x3() must be true for the operator. */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
-/* tmo_depthwise_multiply() computes one output pixel. `taps` has the addresses of the taps of the window, row by row. tmo_depthwise_clear() sets the
- * addresses of all taps to padding. */
+/* tmo_depthwise_multiply() computes one output pixel. The list `taps` has the addresses of the window's taps, row by row. tmo_depthwise_clear() sets
+ * all addresses of the list to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
-/* Returns whether tmo_dsp_nine() can compute the pixels of the operator. */
+/* Returns whether tmo_dsp_nine() can compute the operator's pixels. */
 static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p begins p times step
- * bytes after `from`, and each pixel has at least four bytes. The functions return the address in the tile of the next values. If the bytes of a
- * pixel are not a multiple of 4, the padding values in the tile are arbitrary. */
+/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p begins at `from + p *
+ * step`, and each pixel has at least four bytes. The functions return the address in the tile for the next values. If the size of a pixel is not a
+ * multiple of 4, the padding values in the tile are arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p], and its number of bytes must be a multiple of 4. Four bytes of a pixel
- * are read before their values are written. The function returns the address in the tile of the next values. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads four
+ * bytes of a pixel before it writes their values. The function returns the address in the tile for the next values. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
-/* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The number of bytes of a tap must be a multiple of 4. */
+/* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The size of a tap in bytes must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute pairs of output channels for 1 to 5 pixels. `pairs` is the number of pairs. The tile has the values of all pixels two by
- * two: values 0 and 1 of pixel 0, values 0 and 1 of pixel 1 and so on, then values 2 and 3 of pixel 0. The values of five pixels are in a tile of
- * three pixels and a tile of two pixels. `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The
- * arguments `second`, `third` and `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels are
- * equally far apart. */
+/* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
+ * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
+ * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
+ * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The distance between the outputs of five pixels is always the same. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
 /* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after those of the first
- * row. `tile` has three tiles: the first four pixels of the first row, the first four pixels of the second row, and the last pixels of both rows. */
+ * row. The argument `tile` is the address of three tiles. The first two tiles have the first four pixels of each row, and the third tile has the last
+ * pixel of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
 /* tmo_conv_two_s16() computes two pixels of a CONV_S16 operator at once, with the DSP extension. tmo_conv_makes_two_s16() returns whether
- * tmo_conv_two_s16() supports the operator. `apart` is the distance in bytes between the two windows. `out_apart` is the distance in bytes between
- * the two output pixels. */
+ * tmo_conv_two_s16() supports the operator. The argument `apart` is the distance in bytes between the two windows. The argument `out_apart` is the
+ * distance in bytes between the two output pixels. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
-enum { TMO_WIDE_VALUES = 32 }; /* distance in values between the first and the second pixel */
+enum { TMO_WIDE_VALUES = 32 }; /* number of values between the first value of a pixel and the first value of the next pixel */
 
-/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, the sums of
- * four channels are computed together. For two pixels, the sums of the same two channels of both pixels are computed together. */
+/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, the
+ * functions compute four channels together. For two pixels, the functions compute two channels of both pixels together. */
 typedef struct tmo_wide_job {
-  const int32_t *bias, *multipliers; /* one value for each channel, or four equal values for all channels */
+  const int32_t *bias, *multipliers; /* one value for each channel, or four equal values if all channels have the same value */
   const int8_t *shifts;
   int8_t *out;
-  int32_t low, high;         /* smallest and largest output, each in both halves of a word */
-  const int32_t *x, *end;    /* first word and end of the values; four values take two words: 0 and 2, then 1 and 3 */
+  int32_t low, high;         /* smallest and largest output, stored in both halves of a word */
+  const int32_t *x, *end;    /* first word and end of the input values; of four values, the first word has 0 and 2, and the second word has 1 and 3 */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
   int32_t *sums;             /* memory for four sums that are computed together */
   int32_t channels;
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
-  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums that do not fit 32 bits */
+  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
   uint32_t next;             /* distance in `sums` to the next four sums, or 0 if all sums use the same memory */
-  uint8_t first;             /* 1 if the sums begin with 0, and 0 if they continue the sums of the previous values */
-  uint8_t last;              /* 1 if outputs are written after the products were added */
-  uint8_t biased, scaled;    /* 1 if each channel has its own bias (`biased`) or its own scale (`scaled`) */
+  uint8_t first;             /* 1 if the sums begin with 0, and 0 if the sums continue those of earlier input values */
+  uint8_t last;              /* 1 if the function writes outputs after it has added the products */
+  uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
 } tmo_wide_job;
 
 /* These functions compute all channels of one or two pixels, and change fields of the job. */
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
-/* Computes output channels of one pixel. `pairs` is the number of pairs of channels, at least 2. `values` is the number of input bytes in the array
- * `bytes`. */
+/* Computes output channels of one pixel. The argument `pairs` is the number of pairs of channels, at least 2. The argument `values` is the number of
+ * input bytes in the array `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes `triples` groups of three pairs of output channels for one pixel. The weights of the three pairs of a group are interleaved. */
+/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. A group has three
+ * pairs of channels, whose weights are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 /* This function is like tmo_dsp_dense(), but all channels must have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. `turns` is the number of groups of three taps. Tap i of output pixel p
- * is p times step bytes after taps[i]. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. The argument `turns` is the number of groups of three taps. Tap i of
+ * output pixel p is at `taps[i] + p * step`. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Computes all channels of four adjacent output pixels of a depthwise convolution with 3x3 taps and stride 1. `grid` has the addresses of the input
- * pixels in six columns of three rows. */
+/* Computes all channels of four adjacent output pixels of a depthwise convolution with 3x3 taps and stride 1. The argument `grid` has the addresses
+ * of the input pixels in three rows and six columns. */
 TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
-enum { TMO_DSP_RUNS = 4 }; /* largest number of runs in one call of tmo_dsp_nine() */
+enum { TMO_DSP_RUNS = 4 }; /* largest number of elements in the array `runs` of tmo_dsp_nine() */
 
-/* Adjacent output pixels, and the addresses of the taps of the first one. */
+/* Adjacent output pixels, and the addresses of the taps of the first output pixel. */
 typedef struct {
   int8_t *out;
   uint32_t pixels;
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of several runs of adjacent output pixels. Each output pixel has a window of nine taps. */
+/* Computes all channels of the output pixels in `runs`. Each output pixel has a window of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
- * the input pixels under the first block, in the order of tmo_dsp_column(). From each block to the next, the input columns move on by `outputs`
- * pixels. */
+ * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of the next block begin `outputs` pixels later. */
 typedef struct {
   uint32_t blocks, outputs;
-  int8_t *out; /* address of the first output pixel; all output pixels are adjacent */
+  int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index in tmo_dsp_blocks.columns of an input pixel in one of three rows. The pixels of the first two rows alternate, and the pixels of
- * the third row come last. */
+/* Returns the index in tmo_dsp_blocks.columns of the address of an input pixel. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1 alternate,
+ * and the addresses of row 2 come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
-/* Computes all channels of the output pixels in several runs of blocks. */
+/* Computes all channels of the output pixels in `runs`. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel. For tmo_mve_conv_1(), the number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs
- * of pixels. For tmo_mve_conv_2(), the number of output channels must be a multiple of 4. Input pixel p has job->turns vectors of 16 bytes, which
- * begin p times step bytes after `bytes`. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels, whose
+ * number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The vectors of input pixel p begin at
+ * `bytes + p * step`. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() and tmo_mve_relu_2() are like tmo_mve_conv_1() and tmo_mve_conv_2(), but only for outputs with zero point -128 and the whole range
- * of int8. On hosts, the same C functions compute outputs with any range. */
+/* tmo_mve_relu_1() and tmo_mve_relu_2() require a zero point of -128 and the whole int8 range of outputs. Otherwise, these functions are like
+ * tmo_mve_conv_1() and tmo_mve_conv_2(). On hosts, the functions for any range have both names. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -322,12 +323,12 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* The parts of input rows that tmo_mve_copy() copies for adjacent windows. */
+/* The bytes of input rows that tmo_mve_copy() copies for adjacent windows. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows under a window */
-  uint32_t bytes; /* number of bytes to copy of each row, at least one */
-  uint32_t step;  /* distance in bytes between two copied rows; if it is 1, `bytes` is 1 */
+  uint32_t bytes; /* number of bytes to copy from each row, at least one */
+  uint32_t step;  /* distance in bytes between the copies of two rows; if `step` is 1, `bytes` is 1 */
   uint32_t apart; /* distance in bytes between the input values of two adjacent windows */
 } tmo_mve_rows;
 
@@ -336,15 +337,15 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
-  const tmo_column_window *column_window; /* column window that has the first row */
-  uint32_t column;      /* column of the first pixel, counted on through all rows that the column window had before */
-  uint32_t row;         /* number of the window's first row inside the column window */
-  uint32_t rows;        /* number of rows under the window, at least one */
-  uint32_t pixel;       /* number of bytes that a pixel takes */
+  const tmo_column_window *column_window; /* column window that has the first row under the operator's window */
+  uint32_t column;      /* column of the first pixel, plus the columns of all earlier rows at the same place of the column window */
+  uint32_t row;         /* index of the first row in the column window */
+  uint32_t rows;
+  uint32_t pixel;       /* size of a pixel in bytes */
   const int8_t *base;
-  uint32_t columns;     /* number of columns under the window, at least one */
+  uint32_t columns;
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows; the first one follows the last one again */
+  const tmo_column_window *first, *end; /* list of all column windows, which starts again after the last one */
   uint32_t dilation_h;
   uint32_t gap;         /* number of bytes to skip after each copied row */
   uint32_t width;
@@ -352,10 +353,10 @@ typedef struct {
 
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
-/* Sets n bytes to a value. n must be positive. */
+/* Sets n bytes to the value `value`. n must be positive. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Fills n bytes with a value. The address must be a multiple of 4, and n must be at least 1. */
+/* Sets n bytes to the value `value`. The address must be a multiple of 4, and n must be positive. */
 #if TMO_CORE_MVE
 #define tmo_fill tmo_mve_fill
 #else
@@ -365,26 +366,27 @@ TMO_LINKAGE void tmo_fill(int8_t *to, int8_t value, uint32_t n);
 /* Adds n adjacent pixels to the sum of each channel. Only kernels for Helium call tmo_mve_add_pixels(). */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Computes outputs like tmo_dsp_depthwise(), but from two taps at once. `range` has the zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise(), but multiplies two taps at a time. The argument `range` has the zero point, minimum and maximum of the
+ * outputs. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
 /* Arguments for a function that computes adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* first pixel of the row, or a pixel of zero points if the row is outside the input */
-    uint32_t pixel;      /* distance in bytes between pixels, or 0 if the row is outside the input */
+    const int8_t *first; /* first pixel of the input row; if the row does not exist, a pixel whose bytes are the zero point */
+    uint32_t pixel;      /* distance in bytes between pixels; 0 if the row does not exist */
   } rows[3];
-  const int8_t *missing; /* pixel of zero points that stands for pixels outside the row */
+  const int8_t *missing; /* pixel whose bytes are the zero point; the function reads this pixel outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin before this input column have all their taps; 0 if a row is outside the input */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
+  uint32_t inside;       /* a window that begins before this input column has no taps in the padding; 0 if an input row does not exist */
+  uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if there are fewer than sixteen */
+  uint32_t first;        /* number of channels in complete vectors of sixteen; number of all channels if there are fewer than sixteen */
   const int8_t *end;     /* end of the operator's constants */
-  uint32_t beyond;       /* bytes of the last vector that lie beyond the last channel */
-  uint32_t more;         /* number of channels that the complete vectors of sixteen leave */
+  uint32_t beyond;       /* number of bytes of the last vector that lie beyond the last channel */
+  uint32_t more;         /* number of channels after the last complete vector of sixteen */
   int32_t column;        /* input column where the next window begins */
   uint32_t pixels;       /* number of output pixels that must still be computed */
 } tmo_mve_nine;
@@ -395,13 +397,12 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. If `taps` has the
- * addresses of nine taps, the function computes one pixel. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. Otherwise, the function
+ * computes one pixel from the nine addresses in `taps`. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* These functions are generated from descriptions (docs/kernel-language.md). The generated functions compute in C what functions in assembly
- * compute. */
+/* scripts/kernels.py generates these C functions from descriptions (docs/kernel-language.md). Functions in assembly compute the same results. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

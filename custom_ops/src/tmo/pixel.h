@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions find the pixels and windows of iterations that compute one pixel or a few pixels. */
+/* These functions find the pixels and windows of iterations that compute one or a few output pixels. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* Returns whether the pixels of a tensor are in column windows of the arena, or in whole rows there. */
+/* Returns whether a tensor is in the arena, with its pixels in column windows or in whole rows. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return tmo_is_ascending(t) && !tmo_is_source(run->program, t);
 }
 
-/* The rows and columns of an operator's window that are inside the input. */
+/* The rows and columns under an operator's window that are inside the input. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *in;
@@ -45,10 +45,10 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Copies the input values under the window of one output pixel to the scratch memory. `pixel` is the index of the output pixel. `pixels` is the
- * number of output pixels that are computed together. `taps` is room for the addresses of a window. */
+/* Copies the input values under the window of one output pixel to the scratch memory. The argument `pixel` is the index of the output pixel. The
+ * argument `pixels` is the number of output pixels that are computed together. The array `taps` has room for the addresses of the input pixels. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* pixels whose bytes are not a multiple of 4 are copied by rows */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are copied if pixels are not a multiple of 4 bytes */
   if (k->whole_rows) {
     tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), false, w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {
@@ -63,7 +63,7 @@ static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel
 }
 #endif
 
-/* Returns the arguments of a packed kernel. Only fields that the packed kernel reads are set. */
+/* Returns the arguments of a packed kernel. The function sets only fields that packed kernels read. */
 static TMO_ALWAYS_INLINE tmo_kernel kernel_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k;
   k.op = op;

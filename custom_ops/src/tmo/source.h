@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Returns whether the picture contains `rows` rows of `row_bytes` bytes, from row source->y and pixel source->x on. */
+/* Returns whether the picture contains `rows` rows of `row_bytes` bytes, beginning with row source->y and pixel source->x. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
 /* Returns the address of row y of the model's input in the picture. Row 0 of the model's input is row source->y of the picture. */

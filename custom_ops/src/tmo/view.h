@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions find the addresses of pixels in an operand or output of an iteration. */
+/* These functions find the addresses of pixels in an operand or in the output of an iteration. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
@@ -11,14 +11,14 @@
 extern "C" {
 #endif
 
-/* A tensor with all its channels, or with the channels of the channel group that an iteration reads or writes. */
+/* A tensor with all its channels, or only with the channels that an iteration reads or writes. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* address to which the offset of a pixel is added; it includes the offset of the channel group */
+  const int8_t *base; /* base address, to which the offset of a pixel is added; it includes the offset of the first channel */
   uint32_t pixel;     /* distance in bytes between adjacent pixels */
 } tmo_view;
 
-/* Returns the buffer that contains the output of an operator. No operator of a checked program writes to the program. */
+/* Returns the address of the buffer with the output of an operator. No operator of a checked program writes to the program. */
 static inline int8_t *tmo_output_base(const tmo_run_state *run, const tmo_tensor *t) {
   return (int8_t *)(t->base == 0 ? run->workspace : run->io[t->base - 1]);
 }
@@ -27,8 +27,8 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return t->base != 0 && tmo_is_constant(t) ? (const int8_t *)run->program : tmo_output_base(run, t);
 }
 
-/* Returns the address of the weights that were copied into the workspace. The function is not inlined, so that operators whose weights are not copied
- * need fewer registers. */
+/* Returns the address of weights that were copied into the workspace. The function is not inlined, so that operators without copied weights need
+ * fewer registers. */
 TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
 
 /* Returns the address of an operator's weights in the program or in the workspace. */
@@ -42,15 +42,15 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() finds them. */
+/* Returns whether the pixels of each row are adjacent, so that tmo_row_offset() gives the offset of a row. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool in_order = (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout <= TMO_LAYOUT_ROWS_REVERSED;
   return in_order && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
-/* Writes the addresses of `wide` pixels in each of `rows` rows to a list, beginning with the row `place`. The numbers `wide` and `rows` must be
- * positive. The rows are `down` rows apart, and the pixels of a row are `across` columns apart. After each row, `gap` entries of the list stay
- * unused. `pixel` is the number of bytes that a pixel takes. */
+/* Writes the addresses of `wide` pixels in each of `rows` rows to a list, beginning with the row `place`. The arguments `wide` and `rows` must be
+ * positive. The distance between two listed rows is `down` rows, and the distance between two listed pixels of a row is `across` columns. After each
+ * row, `gap` entries of the list stay unused. The argument `pixel` is the size of a pixel in bytes. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
                                             uint32_t across, uint32_t gap, const int8_t **pixels) {
   for (;;) {
@@ -80,13 +80,13 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
   }
 }
 
-/* Writes the addresses of the pixels in some rows and columns of a window to a list. There must be at least one row and one column. The tensor must
- * have the layout TMO_LAYOUT_HWC. After each row, `gap` entries of the list stay unused. */
+/* Writes the addresses of pixels under a window to a list. The arguments `rows` and `columns` must not be empty. The tensor must have the layout
+ * TMO_LAYOUT_HWC. After each row, `gap` entries of the list stay unused. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 
-/* Computes the rows from run->current to `end` - 1 of a COPY operator. Returns false without copying anything if an operand or the output is not in a
- * buffer of whole rows. */
+/* Computes the rows of a COPY operator from the row run->current.row to the row `end` - 1. The function returns false without copying anything if an
+ * operand or the output is not in a buffer of whole rows. */
 TMO_LINKAGE bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #ifdef __cplusplus
