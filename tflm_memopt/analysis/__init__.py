@@ -1,1 +1,1 @@
-"""Estimates of a model's instructions, time and flash, and the diagnosis of a model."""
+"""Estimates a model's instructions, time and flash, and diagnoses models."""

@@ -1,7 +1,7 @@
-"""Estimates the instructions of TFLM's own kernels, or of the CMSIS-NN kernels that replace some of them.
+"""Estimates the instructions of TFLM's own kernels and of CMSIS-NN's kernels.
 
-For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). The script
-benchmarks/builtin_costs.py fits these costs to counted instructions of single operators.
+The file builtin_costs.json has each kernel's instructions per unit of work (builtin_work.py). The script
+benchmarks/builtin_costs.py fits these figures to counted instructions of single operators.
 """
 
 from collections import defaultdict
@@ -15,32 +15,32 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Instructions by type of operator. The key "" stands for the interpreter itself."""
+"""Type of operator -> number of instructions. The key "" stands for the interpreter itself."""
 ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
-"""Operators without counted instructions may contribute at most this fraction of an estimate."""
+"""Maximum fraction of an estimate that operators without counted instructions may contribute."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""These operators cost as much as the other one. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
+"""Operator -> an operator with equal cost. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 
 @dataclass(frozen=True, slots=True)
 class Builtins:
     invoke: float
-    """Instructions of an Invoke() of a model without operators."""
+    """Number of instructions of Invoke() for a model without operators."""
     operator: float
-    """Instructions that the interpreter takes around each operator."""
+    """Number of instructions that the interpreter takes around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
-    """Instructions per unit of work, by kernel and by kind of work."""
+    """Kernel -> kind of work -> instructions per unit of work."""
     high: float
     low: float
-    """Largest overestimate and underestimate of a whole model, as fractions of the counted instructions."""
+    """Largest overestimate (`high`) and underestimate (`low`) of a model, as fractions of the counted instructions."""
     dsp: bool = True
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
-        """Return the instructions of an operator's kernel, or None if the kernel was not counted."""
+        """Return the number of instructions of an operator's kernel, or None if the kernel was not counted."""
         work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")
@@ -65,8 +65,9 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of `ops` on a core by type of operator. Return None if too little is known. ours:
-    instructions of our custom operators.
+    """Estimate the instructions of `ops` on a core, by operator type. Return None if too little is known.
+
+    `ours` is the number of instructions of custom operators.
     """
     found = builtins(core)
     if found is None:

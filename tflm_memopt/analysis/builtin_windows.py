@@ -1,4 +1,4 @@
-"""Computes the work of those TFLM kernels that read windows of an image or multiply matrices."""
+"""Computes the work of TFLM kernels that read windows of an image or multiply matrices."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The name of an operator's kernel variant, and the amounts of its work."""
+"""The name of a kernel's variant, and the amounts of its work."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -25,7 +25,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Return, for each window along one axis, how many of its taps are inside the input."""
+    """Return the number of taps inside the input for each window along one axis."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)
@@ -33,7 +33,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Number of window rows, and number of window taps, that are inside the input, over all windows of a channel."""
+    """Number of window rows and of window taps that are inside the input, over all windows of a channel."""
 
     rows: int
     taps: int
@@ -84,13 +84,13 @@ def convolution(node: Node) -> Found:
 
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
-    """Return the work of arm_nn_mat_mult_nt_t_s8.c, which processes blocks of 16 values, then blocks of 4."""
+    """Return the work of arm_nn_mat_mult_nt_t_s8.c, which computes blocks of 16 values and then blocks of 4 values."""
     blocks = (w.out_channels // 2) * (pixels // 2)
     return {**product, "sixteens": blocks * (depth // 16)}
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_depthwise_conv_wrapper_s8.c, which gathers windows only with the DSP extension."""
+    """Return the work of arm_depthwise_conv_wrapper_s8.c. The kernel gathers windows only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -156,7 +156,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. An input with many channels gets gaps between pixels."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c. The kernel may insert gaps between input pixels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

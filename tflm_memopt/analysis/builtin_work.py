@@ -1,9 +1,8 @@
-"""Finds the TFLM kernel that runs an operator, and how often its loops run.
+"""Finds the TFLM kernel that runs an operator, and the amounts of the kernel's work.
 
 An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
-(tensorflow/lite/micro/kernels/cmsis_nn). The kernels of CMSIS-NN may use the DSP extension. Operators without a wrapper
-run TFLM's reference kernels. The script benchmarks/builtin_costs.py fits the instructions per unit of work
-(builtin_costs.json).
+(tensorflow/lite/micro/kernels/cmsis_nn). Other operators run TFLM's reference kernels. The script
+benchmarks/builtin_costs.py fits the instructions per unit of work.
 """
 
 import math
@@ -39,7 +38,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values that an operator computes, not of its indices, shapes or handles."""
+    """Return the type of an operator's computed values, and not of its indices, shapes or handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -92,7 +91,7 @@ def _slice(node: Node) -> Found:
 
 
 def _reduced(node: Node) -> Found:
-    """Count the values that a reduction reads and writes. A reduction over height and width runs in a special loop."""
+    """Count the values that a reduction reads and writes. Reductions over height and width have their own loop."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -114,7 +113,7 @@ def _softmax(node: Node) -> Found:
 
 
 def _sigmoid(node: Node) -> Found:
-    """Count the exponentials of LOGISTIC and TANH that TFLM does not skip, if all int8 values are equally likely."""
+    """Count the exponentials of LOGISTIC and TANH that TFLM computes, if all int8 values are equally likely."""
     n, tensor = node.elements("o0"), node.inputs[0]
     quantization = tensor.quantization if tensor is not None else None
     if tensor is None or tensor.dtype != "INT8" or quantization is None:
@@ -141,7 +140,7 @@ def _blocks(node: Node) -> Found:
 
 
 def _lstm(node: Node) -> Found:
-    """Count the work of arm_nn_lstm_step_s8.c, which computes eight matrix products for the gates, then the cells."""
+    """Count the work of arm_nn_lstm_step_s8.c. The kernel computes eight matrix products and the cells."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -152,7 +151,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """Count the work of arm_svdf_s8.c, which computes a dense layer and then sums over time."""
+    """Count the work of arm_svdf_s8.c. The kernel computes a dense layer, and then sums over time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {

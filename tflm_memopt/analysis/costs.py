@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Reading and writing bytes, fetching
-weights again, and starting each pixel and each iteration also take instructions. The file costs.json has the
-instructions per unit of work for each kernel, fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Reads and writes of bytes, and the start
+of each pixel and iteration, also take instructions. The file costs.json has each kernel's instructions per unit of
+work, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -23,70 +23,82 @@ class Work:
     """The work of one operator of a plan in one inference."""
 
     kernel: str
-    """Name of the kernel and of its variant, such as "CONV tiles" or "DSP_CONV rows"."""
+    """Name of a kernel with its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
-    """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
+    """Number of multiply-accumulates of the kernel. Multiplications by the padding of packed windows are included."""
     weights: float = 0
-    """Bytes of weights that the kernel reads. A packed convolution reads its weights once for several pixels. With the
-    DSP extension, one read of weights serves four channels.
+    """Number of weight bytes that the kernel reads.
+
+    A packed convolution reads its weights once for several pixels. With the DSP extension, one read of weights serves
+    four channels.
     """
     read: float = 0
-    """Bytes of input under the operator's windows. A byte under several windows counts once for each of them."""
+    """Number of input bytes under the operator's windows. A byte under several windows is counted for each window."""
     written: float = 0
-    """Number of bytes of output. An operator that adds its inputs to sums counts the updates of sums instead."""
+    """Number of output bytes. For an operator that adds to int32 sums, it is the number of updates of sums."""
     pixels: float = 0
-    """Number of output pixels or, if the operator adds its inputs to sums, of input pixels."""
+    """Number of output pixels. For an operator that adds its inputs to sums, it is the number of input pixels."""
     taps: float = 0
-    """Number of input pixels under the operator's windows. A pixel under several windows counts for each window."""
+    """Number of input pixels under the operator's windows. A pixel under several windows is counted for each window."""
     iterations: float = 0
     calls: float = 0
-    """Number of kernel calls. Consecutive iterations along a row of tiles, or from row to row, share a call."""
+    """Number of kernel calls. Adjacent iterations of tiles or rows share a call."""
     rows: float = 0
-    """Number of looked-up row addresses: of input rows or, for operators that add to sums, of output rows."""
+    """Number of row addresses that a kernel looks up. It counts input rows or, for operators that add to sums, output
+    rows.
+    """
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
-    """Number of pieces of input that the kernel processes one by one, or copies to scratch with its own code."""
+    """Number of input pieces that the kernel processes one by one or copies to scratch."""
     odd: float = 0
-    """Number of times that a kernel computes a last, incomplete group of channels."""
+    """Number of times that a kernel computes an incomplete last group of channels."""
     clamped: float = 0
-    """Bytes of results that a kernel clamps."""
+    """Number of bytes of results that a kernel clamps."""
     quads: float = 0
     """Number of times that a kernel processes or copies four values at once."""
     singles: float = 0
     """Number of values that a kernel processes or copies singly."""
     runs: float = 0
-    """Number of contiguous byte ranges that a kernel reads, plus the number of lists of taps that the kernel makes. For
-    a COPY, the number of searches for the source of a move.
+    """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
+
+    For a COPY, it is the number of searches for the source of a move.
     """
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies one by one, or of pool taps outside complete groups of four channels.
-    For a COPY, the number of bytes in short runs. For bytes packed in tiles, the number of kernel calls.
+    """Number of window rows that a kernel copies one by one, or of pool taps in incomplete groups of four channels.
+
+    For a COPY, it is the number of bytes in short runs. For bytes packed in tiles, it is the number of kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. For a COPY, the number of moves for several rows at once."""
+    """Number of times that a kernel reads all its weights. For a COPY, it is the number of moves for several rows at
+    once.
+    """
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of values or taps that RISC-V vector code multiplies, in up to 32 channels at once, or that the DSP
-    extension multiplies for a single pixel, in four channels at once.
+    """Number of values or taps that RISC-V vector code multiplies for up to 32 channels at once.
+
+    With the DSP extension, it is the number of values that are multiplied for a single pixel and four channels at once.
     """
     sweeps: float = 0
-    """Number of runs of taps that RISC-V vector code multiplies, in up to 32 channels at once."""
+    """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
-    """Number of steps at the start of a group that begins with the operator: one for each of the group's operators, and
-    two for the group.
+    """Number of steps at the start of a group that begins with the operator.
+
+    The group itself takes two steps, and each operator of the group takes one step.
     """
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration, without counting instructions."""
+    """Number of weight bytes that are copied to the arena before the first iteration. Their instructions are not
+    counted.
+    """
     spared: float = 0
-    """Bytes of weights that are read from the arena instead of from flash."""
+    """Number of weight bytes that are read from the arena instead of from flash."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
@@ -94,7 +106,7 @@ Cost = Literal["macs", "instructions", "time"]
 """Costs by which plans can be compared, besides the bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
-"""Instructions per unit of each kind of work, by kernel."""
+"""Kernel -> kind of work -> instructions per unit of work."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),
@@ -102,27 +114,28 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Instructions for a message between devices, and for each byte of the row in the message, by core. The key "" stands
-for all cores that are not listed. The instructions of the link's hardware driver are not included.
+"""Core -> instructions for a message between devices, and for each byte of the message.
+
+The key "" stands for all unlisted cores. The instructions of the link's hardware driver are not included.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Costs of our kernels on one core."""
+    """Costs of the C library's kernels on one core."""
 
     core: str
     target: str
     """Target whose programs run best on the core."""
     kernels: Costs
     plans: int
-    """Number of plans that were counted to test the costs, and not to fit them."""
+    """Number of plans that tested the fitted costs. They were not used for the fit."""
     median: float
     """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float
-    """Largest overestimate of a plan, as a fraction of the counted instructions."""
+    """Largest overestimate of a plan's instructions, as a fraction of the counted instructions."""
     low: float
-    """Largest underestimate of a plan, as a fraction of the counted instructions."""
+    """Largest underestimate of a plan's instructions, as a fraction of the counted instructions."""
 
     @property
     def worst(self) -> float:
@@ -130,11 +143,11 @@ class Table:
         return max(self.high, self.low)
 
     def instructions(self, work: Iterable[Work]) -> int:
-        """Estimate the instructions of our own operators in an inference, without TFLM and builtin operators."""
+        """Estimate the instructions of custom operators in an inference, without TFLM and builtin operators."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Estimate the instructions, or return None if a kernel has no counts on this core."""
+        """Estimate the instructions, or return None if a kernel was not counted on the core."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
@@ -172,12 +185,12 @@ T = TypeVar("T")
 
 
 def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """Replace nested keys, such as "CONV" with "tiles" inside, by names of kernels, such as "CONV tiles"."""
+    """Flatten nested keys: "CONV" with the inner key "tiles" becomes "CONV tiles"."""
     return {f"{kind} {way}".strip(): each for kind, ways in nested.items() for way, each in ways.items()}
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for the user's kernels, which are assumed to cost as much per pixel as SOFTMAX."""
+    """Return costs for kernels that users wrote. They are assumed to cost as much per pixel as SOFTMAX."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
@@ -194,9 +207,10 @@ def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
 
 
 def table(target: str, core: str | None = None) -> Table:
-    """Return the cost table of a core that runs this target's programs. The default core is the target's own or, for
-    generic programs, the slowest core. Raises UsageError for a core that is unknown or cannot run programs of this
-    target.
+    """Return the cost table of a core that runs the target's programs.
+
+    The default core is the target's own core or, for generic programs, the slowest core. Raises UsageError if the core
+    is unknown or cannot run programs of the target.
     """
     known = tables()
     if core is None:
@@ -210,9 +224,9 @@ def table(target: str, core: str | None = None) -> Table:
 
 
 def runs(core: str | None, target: str) -> bool:
-    """Return whether a core's costs were measured and whether the core can run this target's programs."""
+    """Return whether a core's costs were measured and the core can run the target's programs."""
     return core is not None and core in tables() and family(target) in family(tables()[core].target).runs
 
 
 DEFAULT = "cortex-m0"
-"""Core whose instructions are estimated for generic programs, because it is the slowest core."""
+"""The slowest core, for which the instructions of generic programs are estimated."""

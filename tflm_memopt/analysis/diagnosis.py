@@ -1,4 +1,4 @@
-"""Determines what kind of model a file contains, and recommends what to do, for the first line of every report."""
+"""Determines what kind of model a file contains, and recommends what to do with the model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,20 +16,19 @@ from tflm_memopt.tflm.shapes import undefined
 ETHOS_U = "ethos-u"
 """Custom operator that the compiler Vela makes for Arm's NPU Ethos-U."""
 POST_PROCESSING = "TFLite_Detection_PostProcess"
-"""Custom operator whose outputs are float32 in every model."""
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute. Indices, shapes and conditions have other types."""
+"""Types in which operators compute. Indices, shapes and conditions have other types than these."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The kind of a model, and advice on the conversion of such a model."""
+    """The kind of a model, such as float32, and advice on its conversion."""
 
     kind: str
-    """Name of the kind, which is the same in all versions. The page docs/models.md has a section of this name."""
+    """Name of the model's kind, which also names a section of docs/models.md. The names never change."""
     what: str
     advice: str
 
@@ -38,8 +37,9 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Determine a model's kind. `whole` tells whether no part of the model can be converted. `int8_interface` tells
-    whether `--int8-io` is set.
+    """Determine a model's kind.
+
+    Set `whole` if no part of the model can be converted, and `int8_interface` if `--int8-io` is given.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -120,7 +120,7 @@ def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield the types in which an operator's weights are stored. A constant that DEQUANTIZE reads counts as weights."""
+    """Yield the types in which an operator's weights are stored. A constant input of DEQUANTIZE is a weight, too."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)
@@ -134,7 +134,7 @@ def _state(graphs: Sequence[Graph]) -> str:
 
 
 def _border(graph: Graph) -> str:
-    """Describe those inputs and outputs of an int8 model that are not int8.
+    """Describe the inputs and outputs of an int8 model that are not int8.
 
     >>> from tflm_memopt.model.graph import Tensor
     >>> x, y = Tensor(0, "x", (1,), "FLOAT32"), Tensor(1, "y", (1,), "UINT8")

@@ -1,10 +1,9 @@
-"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted instructions.
+"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and counted instructions.
 
 The estimates were not compared with measurements on a chip. The file esp.json has the published figures with their
-sources. For each kernel, esp.json also has a range of costs that contains the figures. The cost of a kernel in plain C
-is the number of its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions
-for Xtensa are also counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of
-weights from flash if the cache is too small for the weights.
+sources, and a range of costs for each kernel. The cycles of plain C code are its instructions on RV32, multiplied by a
+range of cycles per instruction. Instructions for Xtensa are also counted on RV32, because no compiler for Xtensa was
+available. The upper bounds include reads of weights from flash if the cache is too small for the weights.
 """
 
 import math
@@ -18,22 +17,22 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
 Span = tuple[float, float]
-"""A lower and an upper bound of a quantity."""
 Costs = Mapping[str, Span]
-"""Costs per unit of a kernel's work, by the field of costs.Work, or by `values` for the values in all windows."""
+"""Kind of work -> cost per unit. The kind is a field of costs.Work, or `values` for the values in all windows."""
 
 COUNTED = "rv32"
-"""Core of costs.json whose instructions are used for our C code on all Espressif chips."""
+"""Core of costs.json whose instructions are used for C code on all Espressif chips."""
 TFLM = "cortex-m4"
 """Core of builtin_costs.json whose instructions are used for TFLM's reference kernels on all Espressif chips."""
 TFLM_FACTOR = 2.0
-"""A reference kernel takes at most this many times as many instructions on RV32 or Xtensa as on a Cortex-M4."""
+"""On RV32 or Xtensa, a reference kernel takes at most this multiple of its instructions on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Number of pixels for which an ESP-NN vector kernel reads the weights of a 1x1 convolution once, by chip. All other
-ESP-NN kernels read the weights again for each pixel.
+"""Chip -> number of pixels for which a vector kernel of ESP-NN reads the weights of a 1x1 convolution once.
+
+All other kernels of ESP-NN read the weights for each pixel.
 """
 SHARE = 4
-"""An operator's weights stay in the cache while a group runs if they take at most 1 / SHARE of the cache."""
+"""Weights of at most 1 / SHARE of the cache stay in the cache while their group runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,11 @@ class EspChip:
     cycles_per_instruction: Span
     """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for other kernels."""
+    """Operator -> costs of the ESP-NN kernel, in cycles for vector kernels and in instructions for other kernels."""
     cache: int
-    """Bytes of the chip's cache for constants in flash."""
+    """Size in bytes of the chip's cache for constants in flash."""
     flash_cycles_per_byte: float
-    """Cycles for each byte that is read from flash."""
+    """Number of cycles for each byte that is read from flash."""
 
     def operators(self, graph: Graph, ops: Collection[Op]) -> Span | None:
         found = builtin_cost.builtins(TFLM)
@@ -68,7 +67,7 @@ class EspChip:
         return low, high
 
     def plan(self, work: Iterable[Work]) -> Span | None:
-        """Return the cycles of a plan in our C kernels and ESP-NN's kernels, or None if a kernel was never counted."""
+        """Return the cycles of a plan with C kernels and ESP-NN's kernels, or None if a kernel was not counted."""
         work, table = tuple(work), tables()[COUNTED]
         ours = [one for one in work if packed(one) is None]
         if not counted(table.kernels, ours):
@@ -81,15 +80,13 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, or None without
-        multiply-accumulates.
-        """
+        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, if any."""
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, including our code that calls it."""
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, including the calling C code."""
         inside = self._library(kernel, {"macs": work.macs, "written": work.written})
         outside = _times(around(work), self.cycles_per_instruction)
         return inside[0] + outside[0], inside[1] + outside[1]
@@ -114,7 +111,7 @@ class EspChip:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # Kernels that read a row in place read weights once per iteration.
+        else:  # Kernels that read a row in place read their weights once per iteration.
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 
@@ -136,13 +133,13 @@ def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]
 
 
 def packed(work: Work) -> str | None:
-    """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for other kernels."""
+    """Return the name in esp.json of an operator's ESP-NN kernel, or None if ESP-NN does not run the operator."""
     kernel = work.kernel.split()[0]
     return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE_CONV_2D"}.get(kernel)
 
 
 def around(work: Work) -> Span:
-    """Return the RV32 instructions of our code around an ESP-NN kernel. Most of these instructions copy windows."""
+    """Return the RV32 instructions of C code around an ESP-NN kernel. Most of these instructions copy windows."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
@@ -176,7 +173,7 @@ def _times(span: Span, factor: Span) -> Span:
 
 @cache
 def chip(name: str) -> EspChip | None:
-    """Return the costs of operators on one of Espressif's chips, or None for any other chip.
+    """Return the costs of operators on one of Espressif's chips, or None for a chip of another manufacturer.
 
     >>> chip("ESP32-S3").library, chip("nRF52840")
     ('S3', None)

@@ -1,7 +1,7 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
-flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The bytes of the
-model are exact. The figures of the library and TFLM are estimates, namely sums of separately measured parts.
+The bytes of the model are exact. The sizes of the library and of TFLM are sums of separately measured parts
+(flash.json, benchmarks/flash.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,23 +12,23 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Core whose code sizes are used for unmeasured cores, because plain C takes the most flash on this core."""
+"""Core whose code sizes stand for unmeasured cores, because plain C takes the most flash on this core."""
 MODULE_CODE = 384
-"""Bytes for the functions of a C module, and for code that only several kernels together need."""
+"""Number of bytes for the functions of a C module, and for code that only combinations of kernels need."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of flash that a model and the code that runs it need on a core."""
+    """Number of flash bytes that a model and its code need on a core."""
 
     core: str
     """Core for which the library's code size was measured."""
     model: int
-    """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
+    """Number of bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     library: int
-    """Bytes of the needed parts of the C library, with the adapter for TFLM or the module's own code."""
+    """Number of bytes of the used parts of the C library, including the adapter for TFLM or the module's code."""
     tflm: int
-    """Bytes of TFLM's interpreter and kernels, or 0 for a C module."""
+    """Number of bytes of TFLM's interpreter and kernels, or 0 for a C module."""
 
     @property
     def total(self) -> int:
@@ -40,19 +40,18 @@ class Firmware:
     """What a model needs in a firmware, for any core."""
 
     model: int
-    """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
+    """Number of bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     operators: tuple[str, ...]
-    """Types of the operators that TFLM's kernels run, each type once."""
+    """Types of the operators that TFLM's kernels run, without repetition."""
     parts: tuple[str, ...] = ()
-    """Names in flash.json of the C library's parts that are needed: kernels, packings and parts of the executor."""
+    """Names in flash.json of the parts of the C library that the model uses."""
     rewritten: bool = False
     packed: frozenset[Family] = frozenset()
     """Families of cores for which the model's weights are packed."""
     interpreter: bool = True
-    """Whether TFLM's interpreter runs the model, and not a C module."""
+    """True if TFLM's interpreter runs the model, and False for a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the bytes of flash on a core. OTHERS names the core whose figures stand for unmeasured cores."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -65,12 +64,12 @@ class Firmware:
 
 
 def tflm(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's interpreter and kernels. Code that several kernels share counts once."""
+    """Return the number of bytes of TFLM's interpreter and kernels. Code that several kernels share is counted once."""
     return int(measured("flash.json")["tflm"]["interpreter"] + kernels(operators))
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's kernels for these operators. An unmeasured kernel counts as a median kernel."""
+    """Return the number of bytes of TFLM's kernels for `operators`. The size of an unmeasured kernel is the median."""
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]

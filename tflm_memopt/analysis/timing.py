@@ -1,8 +1,8 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
-The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has the cycles
-per instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-The module esp.py has ranges for Espressif's chips. For cores without cycle figures, only instructions are estimated.
+The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has each
+kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Ranges for
+Espressif's chips are in esp.py. Times are unknown for cores without cycle figures.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from tflm_memopt.analysis.esp import EspChip
 
 Span = tuple[float, float]
-"""A lower and an upper bound of a quantity."""
+"""A lower and an upper bound."""
 UNIFIED = "for both"
 """End of a key in cycles.json for a flash whose cache holds both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashTiming:
-    """Timing of a chip's flash at the chip's full clock, as the cycle model of benchmarks/cycles.py describes it."""
+    """Timing of a chip's flash at the chip's full clock, for the cycle model of benchmarks/cycles.py."""
 
     wait_states: int
-    """Additional cycles for each cache line that is read from the flash itself."""
+    """Number of additional cycles for each cache line that is read from the flash itself."""
     line_bytes: int = 16
-    """Bytes of a cache line, which is read and cached as a whole."""
+    """Number of bytes of a cache line."""
     instruction_lines: int = 0
     """Number of lines of the instruction cache, which replaces the least recently used line."""
     data_lines: int = 0
@@ -40,7 +40,7 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the flash reads the next cache line in advance."""
     unified_ways: int = 0
-    """Associativity of a cache that code and constants share, or 0 if they have separate caches."""
+    """Associativity of a common cache for code and constants, or 0 for separate caches."""
 
     @property
     def key(self) -> str:
@@ -51,7 +51,7 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Cycles to copy a byte of weights from flash without wait states. A Cortex-M4 takes 0.5 instructions for a byte."""
+"""Number of cycles to copy a byte of weights from flash without wait states (0.5 instructions on a Cortex-M4)."""
 NO_WAIT = FlashTiming(0)
 
 
@@ -60,25 +60,25 @@ class FlashWaits:
     """How long a core waits when it reads constants from flash."""
 
     cached: int
-    """Bytes of the cache for constants."""
+    """Size in bytes of the cache for constants."""
     cycles_per_byte: float
-    """Cycles for which the core waits for each byte that is not in the cache."""
+    """Number of cycles for which the core waits for each byte that is not in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCycles:
-    """Additional cycles to read and to write a byte of slow memory, compared with fast memory."""
+    """Number of cycles by which a read or a write of a byte takes longer in slow memory than in fast memory."""
 
     read: Span
     write: Span
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the cycles per byte from two pairs of a lower and an upper bound, for reads and for writes."""
+        """Make the cycles per byte from a lower and an upper bound for reads and for writes."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the cycles of a core with a clock `factor` times as fast and with the same clock of the memory."""
+        """Return the cycles of a core whose clock is `factor` times as fast, with an unchanged clock of the memory."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -88,12 +88,12 @@ class SlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
+    """Cycles per instruction on a core with a certain flash. The ranges include the error of the cycle model."""
 
     kernels: Mapping[str, Span]
-    """Cycles per instruction by kernel. The key "" is for kernels without modelled cycles."""
+    """Kernel -> cycles per instruction. The key "" is for kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" is for all other types."""
+    """Type of operator -> cycles per instruction of TFLM with CMSIS-NN. The key "" is for unlisted types."""
     without_waits: Mapping[str, Span]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
@@ -102,7 +102,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return a kernel's cycles per instruction. A variant without modelled cycles counts as the plain kernel."""
+        """Return a kernel's cycles per instruction. Variants without modelled cycles take the plain kernel's cycles."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -111,8 +111,8 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If `flash` is None, the range covers all modelled internal flashes of the core. If code and constants share a cache,
-    the lower bound counts no wait states, because small models stay in the cache.
+    If `flash` is None, the range covers all modelled internal flash memories of the core. If code and constants share a
+    cache, the lower bound counts no wait states, because small models stay in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -148,30 +148,30 @@ class Clock:
     """The clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """Name of the core in costs.json or, for an unmeasured core, the name that its manufacturer uses."""
+    """Name of the core in costs.json or, for an unmeasured core, the manufacturer's name."""
     mhz: float
     board: str = ""
     flash: FlashTiming | None = None
-    """Timing of the board's flash, or None if it is unknown."""
+    """Timing of the board's flash, or None if the timing is unknown."""
     chip: str = ""
     slow: SlowCycles | None = None
-    """Additional cycles for the board's slow memory, or None if they are unknown."""
+    """Additional cycles for the board's slow memory, or None if the cycles are unknown."""
 
     @property
     def esp(self) -> EspChip | None:
-        """Costs on the board's chip if it is an Espressif chip, otherwise None."""
+        """Costs on the board's chip, or None if the chip is not Espressif's."""
         from tflm_memopt.analysis import esp  # noqa: PLC0415
 
         return esp.chip(self.chip)
 
     @property
     def known(self) -> bool:
-        """Whether the cycles of our kernels are known on this core."""
+        """Whether the cycles of the C library's kernels are known on this core."""
         return self.rates is not None or self.esp is not None
 
     @property
     def per_instruction(self) -> Span | None:
-        """Cycles per instruction of our C kernels on this core, or None if they are unknown."""
+        """Cycles per instruction of the C library's kernels on this core, or None if the cycles are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
         return self.rates.kernels[""] if self.rates else None
@@ -197,12 +197,12 @@ class Clock:
 
     @property
     def rates(self) -> Rates | None:
-        """Cycles per instruction by kernel, or None if they are unknown."""
+        """Cycles per instruction by kernel, or None if the cycles are unknown."""
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of a plan's cycles, if known. `moved` are the numbers of bytes read and written in slow
-        memory.
+        """Return the range of a plan's cycles, if known. `moved` is the number of bytes that are read and written in
+        slow memory.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -235,8 +235,9 @@ class Clock:
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the range of operators' cycles with CMSIS-NN, if known. `counts` has the instructions by operator
-        type.
+        """Return the range of cycles of builtin operators with CMSIS-NN, if known.
+
+        `counts` maps each operator type to its number of instructions.
         """
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
 
@@ -246,7 +247,6 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles, if they are known, to milliseconds."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -272,11 +272,11 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of the builtin operators, which run in addition to the plan."""
+    """Number of cycles of the builtin operators, which run in addition to the plan."""
 
     @property
     def cycles(self) -> float:
-        """Cycles that remain for the plan, which are negative if the builtin operators alone take too long."""
+        """Number of cycles that remain for the plan. It is negative if the builtin operators alone take too long."""
         return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:
@@ -285,16 +285,14 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest time limit, in milliseconds, that a plan with this number of cycles keeps."""
+        """Return the smallest time limit in milliseconds that a plan of `cycles` cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Estimated cost of one inference."""
-
     instructions: int | None
-    """Estimated instructions, or None if they are unknown, for example for ESP-NN's vector kernels."""
+    """Number of estimated instructions, or None if it is unknown, for example for ESP-NN's vector kernels."""
     milliseconds: Span | None
     """Lower and upper bound of the milliseconds, or None if cycles or clock are unknown."""
 
@@ -307,11 +305,11 @@ class Time:
     board: str
     mhz: float | None
     cycles: Span | None
-    """Lower and upper bound of the modelled cycles per instruction, or None if they are unknown."""
+    """Lower and upper bound of the modelled cycles per instruction, or None if the cycles are unknown."""
     original: Inference | None
     """Estimate for the original model under TFLM with the kernels of `library`, or None if too little is known."""
     rewritten: Inference | None
-    """Estimate for the rewritten model, or None if it has builtin operators whose instructions were not counted."""
+    """Estimate for the rewritten model, or None if the instructions of a builtin operator were not counted."""
     library: str = "CMSIS-NN"
     """Library with the original model's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
     share: float | None = None
@@ -321,8 +319,8 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The result is None if neither times nor instructions are known. Each bound is compared with the same bound of
-        the other model, because the cycle model is assumed to have equal errors for both models.
+        The result is None if neither times nor instructions are known. The lower bounds of both models are compared,
+        and the upper bounds likewise, because the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

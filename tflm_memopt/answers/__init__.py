@@ -1,1 +1,1 @@
-"""Types of the results that the package's functions return: plain data, computed once."""
+"""Types of the results that the package's functions return."""

@@ -9,7 +9,7 @@ from tflm_memopt.errors import MemoptError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model of a folder, with its report or the error that its conversion raised."""
+    """One model of a folder with its report, or with the error that its conversion raised."""
 
     model: str
     report: Report | None = None
@@ -22,8 +22,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The results for all models of a folder."""
-
     folder: str
     models: tuple[Entry, ...]
 

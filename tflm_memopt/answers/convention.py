@@ -1,4 +1,4 @@
-"""The convention by which RAM figures are counted, and its wording in results."""
+"""Describes the convention by which RAM figures are counted."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -13,12 +13,12 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Names of the kernel libraries for which a model of builtin operators can be planned."""
+"""Kernel library for which a model of builtin operators is planned -> description of the library."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
 def convention(arena: Arena, *inputs: str) -> str:
-    """Return the convention of a RAM figure as text: ABI, place of the input of each model, and kernels."""
+    """Return the convention of a RAM figure as text: the ABI, the place of each model's input, and the kernels."""
     where = "input " + " or ".join(dict.fromkeys(map(_place, inputs or ("arena",))))
     unknown = "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
     return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}{unknown}"
@@ -36,7 +36,7 @@ def _place(where: str) -> str:
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:
-    """Return a record's fields for JSON. `without` are the names of the fields to leave out."""
+    """Return a record's fields for JSON, without the fields that `without` names."""
     return {f.name: _plain(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 

@@ -1,4 +1,4 @@
-"""Results of optimize_devices() and explore_devices(), for one network that runs on several devices."""
+"""Results of optimize_devices() and explore_devices(), for a network that runs on several devices."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""When an operator waits for a message, its progress takes at most this many bytes of arena."""
+"""Maximum number of arena bytes for the progress of an operator that waits for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class DeviceReport:
     arena: Arena
     flash: int
     weights: int
-    """Bytes of the filters and biases that the device stores."""
+    """Number of bytes of the filters and biases that the device stores."""
     sent: int
-    """Bytes of the messages that the device sends in one inference."""
+    """Number of bytes of all messages that the device sends in one inference."""
     received: int
 
 
@@ -33,9 +33,9 @@ class OneDevice:
 
     arena: Arena
     flash: int
-    """Bytes of the .tflite file."""
+    """Number of bytes of the .tflite file."""
     weights: int
-    """Bytes of all filters and biases."""
+    """Number of bytes of all filters and biases."""
     milliseconds: float | None = None
 
 
@@ -50,7 +50,7 @@ class StageOnDevice:
 
 @dataclass(frozen=True, slots=True)
 class DevicesTime:
-    """Estimated upper bound on the time of one inference on several devices."""
+    """Upper bound of the time of one inference on several devices."""
 
     rate: float
     """Speed of each link between two devices, in bytes per second."""
@@ -64,8 +64,6 @@ class DevicesTime:
 
 @dataclass(frozen=True, slots=True)
 class DevicesReport:
-    """The report of optimize_devices()."""
-
     model: str
     devices: tuple[DeviceReport, ...]
     original_arena: Arena
@@ -73,50 +71,48 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose output rows are divided among the devices (FFMT). Each device has all weights of operators that
-    are split by rows.
+    """Operators whose output rows are divided among the devices (FFMT). Each device has all weights of these operators.
     """
     overlap: tuple[int, ...]
-    """Operators that are split by rows so that devices exchange no rows, but compute some rows twice (FTP)."""
+    """Operators that are split by rows without an exchange of rows. The devices compute some rows twice (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split (FDT, fan-out). Each device stores only the weights of its channels."""
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that run on one device alone: on the device that `stages` names, otherwise on the first device."""
+    """Operators that one device runs alone. It is the first device if `stages` names no device."""
     split_weights: tuple[int, ...]
-    """For each device, bytes of its part of the weights that are divided by output or input channels."""
+    """Number of bytes of each device's part of the weights that are divided by output or input channels."""
     original_split_weights: int
     room: int
-    """Minimum bytes of a buffer for received messages, if senders wait while the buffer is full."""
+    """Minimum size in bytes of a buffer for received messages, if senders wait while the buffer is full."""
     room_for_all: int
-    """Bytes of a buffer for all messages that a link carries in an inference, if senders cannot wait."""
+    """Size in bytes of a buffer for all messages that a link carries in an inference, if senders cannot wait."""
     identity: int
     """Number in every message, by which the models of one conversion recognise each other."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Sequences of unsplit operators that run on one device each, or () if one device runs all unsplit operators."""
+    """Sequences of unsplit operators, each on one device. It is () if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:
-        """Text that says how RAM figures are counted."""
         return convention(self.original_arena)
 
     @property
     def ram(self) -> int:
-        """Bytes of the largest arena."""
+        """Size of the largest arena in bytes."""
         return max(d.arena.total for d in self.devices)
 
     @property
     def flash(self) -> int:
-        """Bytes of the largest model."""
+        """Size of the largest model in bytes."""
         return max(d.flash for d in self.devices)
 
     @property
     def sent(self) -> int:
-        """Bytes of all messages in one inference."""
+        """Number of bytes of all messages in one inference."""
         return sum(d.sent for d in self.devices)
 
     @property
@@ -155,8 +151,6 @@ class DevicesReport:
 
 @dataclass(frozen=True, slots=True)
 class OptimizedDevices:
-    """The models of several devices that run a network together, and their report."""
-
     models: tuple[Optimized, ...]
     report: DevicesReport
 
@@ -169,7 +163,7 @@ class DevicesPoint:
     """
 
     devices: int
-    """Number of devices that run operators, which is 1 if the first device runs the whole network."""
+    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
@@ -179,19 +173,19 @@ class DevicesPoint:
     flash: int
     sent: int
     milliseconds: float
-    """Estimated upper bound on the time of one inference."""
+    """Upper bound of the time of one inference."""
     stages: tuple[StageOnDevice, ...] = ()
     board: tuple[BoardFit, ...] = ()
     """Whether each device's model fits on the user's board, with the bytes that are left."""
 
     @property
     def memory(self) -> int:
-        """Bytes of arena and model together on the device that needs the most bytes."""
+        """Number of bytes of arena and model together on the device that needs the most bytes."""
         return self.ram + self.flash
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the fewest free bytes of RAM and of flash among the devices, or None if the user named no board."""
+        """The least free bytes of RAM and of flash of any device, or None if the user named no board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)
@@ -218,7 +212,6 @@ class DevicesExploration:
 
     @property
     def convention(self) -> str:
-        """Text that says how RAM figures are counted."""
         return convention(self.original_arena)
 
     def __repr__(self) -> str:

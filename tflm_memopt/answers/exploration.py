@@ -13,10 +13,10 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A plan of the frontier, after checking and lowering. No other plan needs both fewer bytes and a lower cost."""
+    """A checked and lowered plan of the frontier. No other plan needs both fewer bytes and a lower cost."""
 
     overhead: float
-    """F, the executed multiply-accumulates divided by those of the original model."""
+    """Compute factor F: the executed multiply-accumulates, divided by those of the original model."""
     macs: int
     arena: Arena
     groups: int
@@ -25,25 +25,27 @@ class PointReport:
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int
-    """Number of tensors that are computed a second time for later readers, instead of being kept."""
+    """Number of tensors that are computed a second time instead of being kept."""
     proven: bool
-    """Whether it is proved that no layout of the plan's groups has a lower head."""
+    """Whether no layout of the plan's groups can have a smaller arena head."""
     plan: Plan
     board: BoardFit | None = None
     """How the model fits on the user's board, or None if the user named no board."""
     milliseconds: tuple[float, float] | None = None
-    """Estimated lower and upper bound on the time of one inference on the board, or None if they are unknown."""
+    """Lower and upper bound of the time of one inference on the board, or None if the time is unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)
     memories: MemoriesReport | None = None
-    """Bytes in fast and slow memory, or None for a plan without slow memory."""
+    """Number of bytes in fast and slow memory, or None for a plan without slow memory."""
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the free bytes of the board's RAM and flash, or None if the user named no board."""
+        """Free bytes of the board's RAM and flash, or None if the user named no board."""
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
-        """Return the plan's ratio of multiply-accumulates, its instructions, or its longest time in milliseconds."""
+        """Return the plan's compute factor, its instructions, or the upper bound of its milliseconds, as `cost`
+        selects.
+        """
         if cost == "time" and self.milliseconds:
             return self.milliseconds[1]
         return self.overhead if cost == "macs" else self.instructions
@@ -52,7 +54,6 @@ class PointReport:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields except the plan and the work."""
         return plain(self, "plan", "work")
 
 
@@ -71,23 +72,23 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Plans of the frontier, then plans with slow memory. Without operators that run row by row, there are no plans."""
+    """Plans of the frontier, followed by plans with slow memory. A model without row operators has no plans."""
     seconds: float
     original_instructions: int | None = None
-    """Estimated instructions of the original model with CMSIS-NN, or None if unknown or if operators stay builtin."""
+    """Estimated instructions of the original model with CMSIS-NN, or None if the estimate is unknown or some operators
+    stay builtin.
+    """
     original_milliseconds: tuple[float, float] | None = None
-    """Estimated lower and upper bound on the original model's time on the board, or None if unknown."""
+    """Lower and upper bound of the original model's time on the board, or None if the time is unknown."""
     board: str | None = None
-    """Id of the user's board, for which each plan states the free bytes, or None if the user named no board."""
+    """Id of the user's board, whose free bytes each plan states, or None if the user named no board."""
 
     @property
     def slow(self) -> bool:
-        """Whether some plans use slow memory."""
         return any(point.memories for point in self.points)
 
     @property
     def convention(self) -> str:
-        """Text that says how RAM figures are counted."""
         return convention(self.original_arena, self.input)
 
     def __repr__(self) -> str:

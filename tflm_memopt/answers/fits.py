@@ -20,16 +20,16 @@ class BoardReport:
     time: Time | None = None
     """Estimated time of an inference on the board, or None if its core has no cost table."""
     target: str = GENERIC
-    """The rewritten model's weights are packed for the kernels of this target."""
+    """Target whose kernels the rewritten model's weights are packed for."""
 
     @property
     def slow_needed(self) -> int:
-        """Bytes of slow memory that the rewritten model needs."""
+        """Number of bytes of slow memory that the rewritten model needs."""
         return self.board.external_ram - self.rewritten.slow_left
 
     @property
     def distance(self) -> float:
-        """For the scarcer of RAM and flash: need divided by the board's size, or its inverse if that is larger."""
+        """The board's size divided by the need, or the inverse if it is larger, for the scarcer of RAM and flash."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)
@@ -38,17 +38,15 @@ class BoardReport:
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """Result of fit(): how a model fits on each board."""
-
     model: str
     convention: str
     original_arena: Arena
     arena: Arena
     flash: BeforeAfter[int]
-    """Bytes of the .tflite files."""
+    """Number of bytes of the .tflite files."""
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, so that it fits on no board, or "" if TFLM accepts it."""
+    """Reason why TFLM refuses the original model, which then fits on no board. It is "" if TFLM accepts the model."""
 
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
         """Return the `number` boards whose RAM and flash are closest to the rewritten model's needs."""

@@ -29,7 +29,7 @@ class OperatorReport:
     outputs: tuple[int, ...]
     macs: int
     channels: int
-    """Number of the operator's output channels, if the operator has weights."""
+    """Number of the operator's output channels, or 0 for an operator without weights."""
     dead_channels: int
     """Number of output channels that are removed because they cannot influence any output of the model."""
     live_bytes: int
@@ -41,8 +41,6 @@ class OperatorReport:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Result of inspect()."""
-
     model: str
     diagnosis: Diagnosis
     flash: int
@@ -53,15 +51,15 @@ class Inspection:
     """Index of the operator during which the most bytes of activations are live."""
     macs: int
     dead_macs: int
-    """Multiply-accumulates for channels that cannot influence any output."""
+    """Number of multiply-accumulates for channels that cannot influence any output."""
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that a sum or mean reads completely before another operator reads them again."""
+    """Number of tensors that a sum or mean reads completely before a later operator reads them."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the arena that TFLM's own planner makes for the model."""
     firmware: Firmware = field(repr=False)
-    """Parts of the firmware that the model needs in flash under TFLM."""
+    """What the model needs in flash under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """Whether the model fits on each known board, with the bytes that are left."""
     refused: str = ""
@@ -69,7 +67,6 @@ class Inspection:
 
     @property
     def convention(self) -> str:
-        """The convention by which RAM figures are counted."""
         return convention(self.arena)
 
     def __repr__(self) -> str:
@@ -78,5 +75,4 @@ class Inspection:
         return f"<Inspection of {self.model!a}: {what}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields except the memory map, the firmware and the boards."""
         return plain(self, "memory", "firmware", "fits")

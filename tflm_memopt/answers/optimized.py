@@ -20,17 +20,17 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs and outputs of one inference, as bytes. The original and the rewritten model give the same outputs."""
+    """Inputs and outputs of one inference, as bytes. The original and the rewritten model give equal outputs."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are an example from the user, and not random values."""
+    """True if the user gave the inputs, and False if the inputs are random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report, its plan (None for an unchanged model), and the data for diagrams."""
+    """A rewritten model with its report and its plan. The plan of an unchanged model is None."""
 
     model: bytes
     plan: Plan | None
@@ -39,7 +39,6 @@ class Optimized:
     source: Path | None
     """Path of the original model, if optimize() got a path."""
     inspection: Inspection
-    """Inspection of the original model."""
     memory: MemoryMap
     fits: tuple[BoardFit, ...]
     """Whether the rewritten model fits on each known board, with the bytes that are left."""
@@ -55,8 +54,8 @@ class Optimized:
 
         `emit` is "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. `labels` are
-        the names for the values of a project's first output. `inputs` has an array for each input of the model, in the
-        form that verify() takes or with real numbers. The first inference of the arrays becomes the stored example of a
+        the names for the values of a project's first output. `inputs` has an array for each input of the model, as
+        verify() takes it, or with real numbers. The first inference of the arrays becomes the stored example of a
         project or C module. Without arrays, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
@@ -68,7 +67,7 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write all files into a folder and return their paths. If a file cannot be written, write none.
+        """Write all files into a folder and return their paths. If one file cannot be written, no file is written.
 
         The original model is never overwritten.
         """

@@ -28,7 +28,9 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` rows of a tensor with `rows` rows, or for pixels of a tiled group if `depth` is 0."""
+    """Buffer for the last `depth` rows of a tensor with `rows` rows. If `depth` is 0, the buffer has pixels of a tiled
+    group.
+    """
 
     tensor: str
     rows: int
@@ -41,18 +43,18 @@ class StageReport:
     """An operator inside a group of interleaved operators, and how the group computes the operator's output."""
 
     ops: tuple[int, ...]
-    """Indices of those operators of the original model that this operator combines."""
+    """Indices of the operators of the original model that the operator replaces."""
     operator: str
     tensor: str
     kept: int
-    """Most bytes of the operator's output that are in the arena at the same time."""
+    """Maximum number of bytes of the operator's output that are in the arena at the same time."""
     whole: int
     stripe: int
-    """Number of rows that the group makes together."""
+    """Number of rows that the group computes together."""
     tile: int
-    """Number of columns that the group makes together, or 0 for whole rows."""
+    """Number of columns that the group computes together, or 0 for whole rows."""
     channel_groups: int
-    """Number of groups of channels, which are computed one after the other."""
+    """Number of channel groups, which are computed one after the other."""
     again: bool
     """Whether a row that two neighbouring stripes need is computed twice."""
     cached: bool
@@ -62,23 +64,23 @@ class StageReport:
     packed: bool
     """Whether a kernel for packed weights runs the operator, instead of a generic kernel."""
     rematerialised: bool = False
-    """Whether the operator computes a tensor a second time for later readers, instead of keeping it."""
+    """Whether the operator computes a tensor a second time instead of keeping the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group of interleaved operators, with their indices in the original model."""
+    """A group of interleaved operators, which are named by their indices in the original model."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
     rolling_buffers: tuple[RollingBufferReport, ...]
     stripes: int
-    """Number of stripes of a tiled group, or 0 for a group that makes whole rows."""
+    """Number of stripes of a tiled group, or 0 for a group that computes whole rows."""
     accumulators: int
-    """Bytes of the group's int32 sums."""
+    """Number of bytes of the group's int32 sums."""
     scratch: int
     bytes: int
-    """Bytes from the lowest to the highest arena address that is in use during the group."""
+    """Number of bytes from the lowest to the highest arena address that is in use during the group."""
     stages: tuple[StageReport, ...] = ()
 
 
@@ -94,8 +96,6 @@ class InterfaceReport:
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfter(Generic[T]):
-    """A figure of the original and of the rewritten model."""
-
     original: T
     rewritten: T
 
@@ -108,13 +108,15 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Bytes that model, library and new kernels add to flash, or a negative number if flash is saved."""
+    """Number of bytes that model, library and kernels add to flash. It is negative if flash is saved."""
     model: int
     """Growth of the .tflite file, in bytes."""
     library: int
-    """Estimated bytes of those parts of the C library and of its TFLM adapter that the rewritten model uses."""
+    """Estimated size in bytes of the parts of the C library and its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated bytes of kernels that only the original model needs, minus those only the rewritten model needs."""
+    """Estimated growth in bytes of the TFLM kernels that the model needs. It is negative if kernels are no longer
+    needed.
+    """
     worthwhile: bool
 
 
@@ -127,13 +129,14 @@ class PackedEstimate:
     """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the same plan with packed kernels. The flags `--target` or `--board` may give a faster plan."""
+    """Instructions of the plan with packed kernels. The flags `--target` or `--board` may give a faster plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena, with `rows` rows of `row_bytes` bytes. `pushed` is the number of rows that arrive at
-    once, or 0 for an external input.
+    """An input outside the arena, with `rows` rows of `row_bytes` bytes.
+
+    The field `pushed` is the number of rows that arrive at once, or 0 for an external input.
     """
 
     rows: int
@@ -166,9 +169,9 @@ class CoreReport:
 
     instructions: int
     share: float
-    """Instructions of this core, divided by the instructions of one core that runs the whole model."""
+    """Instructions of the core, divided by the instructions of one core that runs the whole model."""
     stack: int
-    """Most bytes of stack on a Cortex-M33, outside the arena and without the user's waking and waiting functions."""
+    """Maximum number of stack bytes on a Cortex-M33, outside the arena and without the user's functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +180,22 @@ class BarriersReport:
 
     count: int
     instructions: int
-    """Instructions of one barrier without waiting, counted on a Cortex-M33."""
+    """Number of instructions of one barrier without waiting, counted on a Cortex-M33."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Bytes of fast and of slow memory that the plan uses, and bytes that our operators move in one inference."""
+    """Number of bytes of fast and slow memory that a plan uses, and number of bytes that an inference moves."""
 
     fast: int
     slow: int
-    """Bytes of slow memory outside the arena."""
+    """Number of bytes of slow memory outside the arena."""
     slow_read: int
     slow_written: int
     weights_read: int
-    """Bytes of weights, biases and scales that are read from the model's memory."""
+    """Number of bytes of weights, biases and scales that are read from the model's memory."""
     weights_copied: int = 0
-    """Bytes of weights that are copied to the arena and then read from there."""
+    """Number of weight bytes that are copied to the arena and read from the copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """With this flag, `optimize` finds a plan that is at least as fast."""
+    """Flag with which `optimize` finds a plan that is at least as fast as the faster plan."""
     arena: int
 
 
@@ -218,27 +221,27 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """The model's weights are packed for the kernels of this target."""
+    """Target whose kernels the model's weights are packed for."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None
     without: tuple[str, ...]
     """Planning techniques that were switched off."""
     overhead: float
-    """The plan's multiply-accumulates, divided by those of the original model (F)."""
+    """Compute factor F: the plan's multiply-accumulates, divided by those of the original model."""
     macs: BeforeAfter[int]
     instructions: Mapping[str, int]
-    """Estimated instructions of an inference by core, without builtin operators, or {} for an unchanged model."""
+    """Core -> estimated instructions of an inference, without builtin operators. It is {} for an unchanged model."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """Whether it is proved that no layout of the plan's groups has a lower head."""
+    """Whether no layout of the plan's groups can have a smaller arena head."""
     groups: tuple[GroupReport, ...]
     flash: BeforeAfter[int]
-    """Bytes of the .tflite files."""
+    """Number of bytes of the .tflite files."""
     kept_builtin: tuple[KeptBuiltin, ...]
     interface: tuple[InterfaceReport, ...]
     interface_kept: tuple[str, ...]
@@ -248,26 +251,28 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search that stopped at the effort limit. With more effort, a better plan may be found."""
+    """Searches that stopped at the effort limit. With more effort, a better plan may be found."""
     balance: Balance | None = None
-    """RAM that a conversion saves and flash that it adds, even if it is rejected, or None if it is impossible."""
+    """RAM that a conversion saves and flash that it adds, or None if the model cannot be rewritten."""
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None
-    """Bytes of the arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
+    """Size of the arena with `--input arena` in bytes, if it is smaller than the arena with a streamed input."""
     accuracy: Accuracy | None = None
     time: Time | None = None
     faster: FasterPlan | None = None
-    """A faster plan for the user's board, if the rewritten model is slower there than the original model."""
+    """A faster plan for the user's board, if the rewritten model is slower on the board than the original model."""
     flash_limit: int | None = None
     packed: PackedEstimate | None = None
     """Estimated gain from packed kernels, if the user gave neither `--target` nor `--board`."""
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Bytes to declare for the arena, enough for each build of TFLM that NAME_ops.h names, or None if unknown."""
+    """Size in bytes to declare for the arena. It is enough for each build of TFLM that NAME_ops.h names. None means
+    unknown.
+    """
     interpreter: bool = True
-    """Whether `arena` and `footprint` are for TFLM, and not for a C module."""
+    """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""
     footprint: BeforeAfter[Footprint] | None = None
     """Flash that inference needs on one core."""
     original_refused: str = ""
@@ -290,7 +295,6 @@ class Report:
 
     @property
     def conventions(self) -> str:
-        """Text that says how both arenas are counted."""
         return self.convention if self.interpreter else f"{self.convention} -> C module"
 
     def __repr__(self) -> str:
@@ -301,7 +305,7 @@ class Report:
 
 
 def outcome(report: Report) -> str:
-    """Return one line that sums up a model's conversion."""
+    """Return a one-line summary of a model's conversion."""
     before, after = (arena.figure(arena.total) for arena in (report.original_arena, report.arena))
     state = f"arena {before} B -> {after} B" if report.changed else f"unchanged, arena {after} B"
     return f"{report.model!a}: {state}, {report.convention}"

@@ -1,1 +1,1 @@
-"""Converts a model: turns the user's options into a checked plan, the rewritten model, and a report."""
+"""Turns a model and the user's options into a checked plan, a rewritten model and a report."""

@@ -30,7 +30,7 @@ from tflm_memopt.tflm.shapes import undefined
 
 @dataclass(frozen=True, slots=True)
 class LeftWhole:
-    """The reason why no part of a model is converted, and a hint for the user."""
+    """The reason why a whole model stays unchanged, and a hint for the user."""
 
     why: str
     hint: str = RECONVERT
@@ -51,7 +51,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form, in which operators that TFLM's own kernels run stay byte for byte."""
+    """Return the model's canonical form. Operators that TFLM's own kernels run stay byte for byte."""
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
@@ -73,7 +73,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 def _undone(
     graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
 ) -> frozenset[int]:
-    """Return the original operators that rewrites must not change, because TFLM's kernels run them as in the file."""
+    """Return the original operators that rewrites must not change, because TFLM's kernels run them."""
     undone = set[int]()
     for op in graph.ops:
         if isinstance(support[op.index], RowOp) or op.type == VIEW:
@@ -98,13 +98,13 @@ def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collect
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without outputs that are constants or variables, for which TFLM needs no activation memory."""
+    """Return the graph without outputs that are constants or variables, which need no activation memory in TFLM."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
 
 def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
-    """Return the reason why no part of the model can be converted, if any. `ops` is the value of the option `--ops`."""
+    """Return the reason why no part of the model can be converted, if any."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
         return _uncalled(model) or _looped(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
@@ -135,7 +135,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Return whether the graph reads a tensor whose value is not stored or computed. VAR_HANDLE computes no value."""
+    """VAR_HANDLE computes no value, so a tensor that only VAR_HANDLE writes counts as unwritten."""
     values = {t for t in handles(graph) if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
@@ -151,7 +151,7 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph to plan. Return None for a graph without regions. The report reuses the last result."""
+    """Return the row graph to plan, or None for a graph without row operators."""
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None
@@ -163,7 +163,7 @@ def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | 
 
 
 def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """Return how many dead output channels were removed from each row operator with weights, by Op.index."""
+    """Return the number of dead output channels that were removed from each row operator with weights, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 

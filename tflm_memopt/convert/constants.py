@@ -1,10 +1,8 @@
 """Compares the constants of a rewritten model with those of the original, without running a model.
 
-A program does not name the original operators that it replaces. Each operator of a program must have the weights,
-biases and scales of an operator of the original. Two operators match only if their inputs come from matching operators.
-Each operator of the original must have a match. Constants of operators that TFLM's kernels run must have the original's
-bytes. Programs store constants in several forms: without dead channels, in parts on several devices, or with rows in
-reverse order.
+Each operator of a program must have the weights, biases and scales of an operator of the original, and vice versa. Two
+operators match only if their inputs come from matching operators. Programs may store constants without dead channels,
+divided among devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of a rewritten model that have constants. `changes` has all changed inputs and outputs."""
+    """Compare all operators of a rewritten model that have constants. `changes` lists changed inputs and outputs."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -48,15 +46,15 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 
 
 def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
-    """Compare the operators of several devices' models, which may be parts of the original's operators."""
+    """Compare the operators of several devices' models. A device may run a part of an original operator."""
     programs = [unpack(region.program) for model in devices for region in regions(model)]
     return compare_programs(programs, nearest_form(programs, original, changes, parts=True))
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the original's operators in the form that matches the programs best, for example without dead channels.
+    """Return the original's operators with constants stored as in the programs, for example without dead channels.
 
-    Set `parts` if the programs are those of several devices, which may have parts of the original's operators.
+    Set `parts` if each program belongs to another device and may contain parts of the original's operators.
     """
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
@@ -84,7 +82,6 @@ def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """For each form of the original, yield its operators without dead channels, and then with dead channels."""
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(_read(model, changes), annotation.left_whole(model), sliding=mode.where == SLIDING)
     for form in _forms_in_time(annotated, mode):
@@ -108,7 +105,7 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """Yield graphs in which fewer and fewer operators of a sliding input keep rows, and then the model's own graph."""
+    """Yield graphs of a sliding input in which ever fewer operators keep rows. The model's own graph comes last."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # The rewritten model may belong to another original.
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
@@ -117,17 +114,15 @@ def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[Annot
 
 @dataclass(frozen=True)
 class Originals:
-    """The operators of the original model with which the operators of programs are compared."""
-
     ops: Sequence[RowOp]
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
-    """Operators of the original by the hash of their constants, for each form of the constants and each target."""
+    """Hash of an operator's constants -> indices of the original operators with these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Channels of each operator at which the part of one device ends and the part of the next device may begin."""
+    """Index of an operator -> output channels at which one device may end and the next device may begin."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """All operators with their numbers, both in normal form and with rows in reverse order."""
+        """Pairs of an operator's index and the operator. Operators with rows in reverse order are included."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -140,7 +135,7 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def matches(self, op: ProgramOp, program: Program, *, parts: bool = True) -> set[int]:
-        """Return the original operators that equal a program's operator, or have a part that equals the operator."""
+        """Return the indices of original operators that equal a program's operator or contain it as a part."""
         return self.equal(op, program) or (self._equal_parts(op, program) if parts else set())
 
     def _equal_parts(self, op: ProgramOp, program: Program) -> set[int]:
@@ -167,7 +162,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the operator of the original whose constants are most similar to `op`, and count the differences."""
+        """Return the original operator whose constants differ least from those of `op`, and count the differences."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         channels = program.tensors[op.output].channels
         compared = (
@@ -180,7 +175,6 @@ class Originals:
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:
-    """Yield the operator in normal form, with rows in reverse order, and with rows and pixels in reverse order."""
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:
@@ -228,7 +222,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = _missing(ops, seen)
-    if summed:  # Several devices add partial sums of an operator, so the operator's constants cannot be compared.
+    if summed:  # Partial sums of several devices cannot be compared with the constants of one operator.
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]

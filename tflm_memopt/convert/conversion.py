@@ -1,4 +1,4 @@
-"""Converts one model. A plan is made or read from a file, and then checked and lowered."""
+"""Converts one model: makes or reads a plan, checks the plan, and lowers it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Number of sizes of fast memory to try, so that an error message can name a size that is enough."""
+"""Number of sizes of fast memory that are tried to find a size for an error message."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory to try. The size of the arena is known only after a program was made."""
+"""Number of plans with tensors in slow memory that are tried. The size of an arena is known only after lowering."""
 LARGEST = 4
 """Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Errors that a damaged plan, or a plan of another model, can raise while it is read."""
+"""Exceptions that a damaged plan or a plan of another model raises when it is read."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Converted:
     model: bytes
     read: Model
     arena: Arena
-    """Bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
+    """Number of bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
     interpreter: bool = True
 
     @cached_property
     def moved(self) -> BytesMoved:
-        """Bytes of slow memory and of constants that an inference moves."""
+        """Number of bytes of slow memory and of constants that an inference moves."""
         return traffic(self.planned)
 
     @property
     def slow_moved(self) -> tuple[int, int]:
-        """Bytes of slow memory that an inference reads and writes."""
+        """Number of bytes of slow memory that an inference reads and writes."""
         return (self.moved.slow_read, self.moved.slow_written) if self.planned.plan.slow else (0, 0)
 
     @cached_property
@@ -76,7 +76,7 @@ class Converted:
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """The conversion of one model. Plans of the conversion are made, checked and lowered on demand, each only once."""
+    """The conversion of one model. Each plan is made, checked and lowered on demand, and only once."""
 
     source: Model
     border: Int8Interface
@@ -87,12 +87,12 @@ class Conversion:
     """The widest limits of tiled groups, which are tried for the hints of error messages."""
     library: Library = REFERENCE
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
+    """Whether TFLM runs the rewritten model. If not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None
-    """The row graph to plan, which placed() sets, or None if there is nothing to convert."""
+    """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans with other limits of tiled groups, from which operator orders and row-wise groups are reused."""
+    """Plans with different limits of tiled groups, whose operator orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
         """Return the conversion with its row graph. Raises UsageError if the input cannot have the requested place."""
@@ -119,7 +119,7 @@ class Conversion:
 
     @cached_property
     def plans(self) -> Plans:
-        """The plans of the model. Raises TypeError if there is nothing to convert."""
+        """Raises TypeError if there is nothing to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
         return Plans(self._there, self.options, self.spent, better, self.known)
@@ -132,8 +132,6 @@ class Conversion:
 
     @cached_property
     def within(self) -> Callable[[Settings | None], Conversion]:
-        """Function that returns the conversion with other limits of tiled groups."""
-
         @cache
         def within(tiles: Settings | None) -> Conversion:
             if tiles == self.options.tiles:
@@ -143,7 +141,7 @@ class Conversion:
         return within
 
     def wide(self) -> Conversion | None:
-        """Return this conversion with wide tiles for packed convolutions, or None if its tiles are already as wide."""
+        """Return the conversion with wide tiles for packed convolutions, or None if its tiles are already wide."""
         rows = self._there
         graph = pipeline.pack_for(rows, self.options.target, wide=True)
         if all(
@@ -160,17 +158,17 @@ class Conversion:
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
-        """Check and lower a plan. Raises PlanError for a wrong plan, and UsageError for variables on two cores."""
+        """Check and lower a plan. Raises PlanError for an invalid plan, and UsageError for variables on two cores."""
         planned = self.planned(plan)
         return self.checked(planned, lambda: self.lowered(planned))
 
     def checked(self, planned: Planned, lower: Callable[[], Converted]) -> Converted:
-        """Check a plan of this conversion before the function `lower` lowers it. Raises PlanError for a wrong plan."""
+        """Check a plan before `lower` lowers it. Raises PlanError for an invalid plan."""
         pipeline.checked(planned.graph, planned.plan)
         return lower()
 
     def planned(self, plan: Plan) -> Planned:
-        """Return a plan and the operators that the plan runs. Raises UsageError for variables on two cores."""
+        """Return a plan with its operators. Raises UsageError for variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
@@ -180,7 +178,6 @@ class Conversion:
         return Planned(graph, plan)
 
     def lowered(self, planned: Planned) -> Converted:
-        """Lower a plan of this conversion without a check."""
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
         if self.interpreter or not is_module(again):
@@ -200,7 +197,6 @@ class Conversion:
 
     @property
     def once(self) -> Converted:
-        """The plan with the smallest activation memory that computes nothing twice."""
         return self.at(self.plans.macs)
 
     @cached_property
@@ -214,21 +210,20 @@ class Conversion:
 
     @property
     def original_macs(self) -> int:
-        """Multiply-accumulates of the original's row operators or, with `--ops builtin`, of all operators."""
+        """Number of multiply-accumulates of the original's row operators or, with `--ops builtin`, of all operators."""
         return self.rows.macs if self.rows and self.options.ops == BUILTIN else self.whole.macs
 
     @property
     def folded(self) -> float:
-        """Compute factor F of a plan that computes nothing twice. F is below 1 if dead channels are removed."""
+        """Compute factor F of a plan without recompute. F is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
-        """Return `overhead` times the multiply-accumulates of the original model."""
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within the limits, if any. Also return the tried plan with the least RAM."""
+        """Return the plan of least compute within the limits, if any, and the tried plan with the least RAM."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.
@@ -242,7 +237,7 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan that spends least time on slow memory, within the RAM limit and without recompute, if any."""
+        """Return the plan without recompute that fits in RAM and spends the least time on slow memory, if any."""
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -257,7 +252,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan for the lowest RAM limit at which a plan with slow memory is found, if any."""
+        """Return the plan for the lowest RAM limit at which a plan with slow memory exists, if any."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -268,7 +263,7 @@ class Conversion:
         return best
 
     def first(self, limits: Limits) -> Converted:
-        """Return the plan with the smallest activation memory that computes nothing twice within the compute limit."""
+        """Return the plan with the smallest activation memory and without recompute, within the compute limit."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:
@@ -294,7 +289,7 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with another input place and interface. Return None for an impossible combination."""
+        """Return the conversion with a different input place and interface, or None if they cannot be combined."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
         same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)
@@ -305,7 +300,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions in which all or fewer layers of a sliding window keep rows, cheapest first."""
+        """Return conversions in which ever fewer layers of a sliding window keep rows, cheapest first."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -314,7 +309,9 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the bytes of an arena that contains the whole input, or None if the arena would not be smaller."""
+        """Return the size of an arena that contains the whole input, or None if the arena with the chosen plan is not
+        smaller.
+        """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):
@@ -328,7 +325,7 @@ class Conversion:
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
         """Return the conversion with a saved plan. Raises UsageError for a plan of another model.
 
-        `others` are the bytes of other models in the arena.
+        `others` is the number of bytes of other models in the arena.
         """
         try:
             if document["schema"] != SCHEMA_VERSION:
@@ -345,11 +342,11 @@ class Conversion:
 
     @property
     def largest(self) -> int:
-        """Upper bound of the bytes of any plan's buffers."""
+        """Upper bound of the number of bytes of a plan's buffers."""
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if a plan has sizes or regions of another model. The checker examines neither."""
+        """Raise PlanError if a plan has sizes or regions of another model. The checker tests neither."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

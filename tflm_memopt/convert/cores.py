@@ -1,4 +1,4 @@
-"""Evaluates the options `--cores` and `--share`: the speeds of two cores, and their share of the work."""
+"""Evaluates the options `--cores` and `--share`."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,20 +15,19 @@ from tflm_memopt.rowgraph.inputs import ARENA
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions on two cores, counted on Cortex-M33.
 
-A core takes NEST instructions to advance to an iteration, SET_UP instructions to begin its part of an iteration, and
-BARRIER instructions at a barrier. The instructions at a barrier are counted by benchmarks/two_cores.py with the
-counters of tmo/spin.h.
+A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of an iteration. It
+takes BARRIER instructions at a barrier, as counted by benchmarks/two_cores.py.
 """
 STACKS = 1872, 1776
-"""Maximum bytes of stack of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
+"""Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 LEAST_SHARE = 0.2
-"""If a core gives less than this part of its time, one core alone runs the model faster than two cores."""
+"""If a core gives a smaller part of its time, the first core alone runs the model faster than both cores."""
 
 
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the fraction of each core's time for a model, or None for one core. Raises UsageError for bad options."""
+    """Return the fraction of its time that each core gives, or None for one core. Raises UsageError for bad options."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -1,4 +1,4 @@
-"""Fills in the records of answers/ from a model, its conversion, and the points of its frontier."""
+"""Describes a model, its conversion, and its frontier with the records of answers/."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,6 @@ def optimized(made: Decision, started: float) -> Optimized:
 
 
 def _report(made: Decision, on_boards: Sequence[BoardFit], done: Sequence[Work]) -> answers.Report:
-    """Return the report of a model that stays unchanged."""
     asked, original, conversion, limits = made.task.asked, made.task.original, made.conversion, made.limits
     board, macs, changes = limits.board, conversion.original_macs, _interface(conversion.border)
     unchanged = tuple(f"{i.side} '{short_name(i.name)}': {made.why}" for i in changes if made.why)
@@ -149,7 +148,7 @@ def _memories(chosen: Converted) -> answers.MemoriesReport:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a plan of the frontier, with the free memory of the board `on` and the times for `clock`."""
+    """Describe a plan of the frontier. `on` is the board whose free memory is reported."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

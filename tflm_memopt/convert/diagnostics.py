@@ -1,8 +1,4 @@
-"""Explains why a model does not fit. The error states the needed bytes and the best alternatives that were tried.
-
-The tried alternatives are an int8 interface, a streamed input, and both together. Recompute is only tried for the
-alternative with the least RAM.
-"""
+"""Explains why a model does not fit. The error states the needed bytes and the best alternatives that were tried."""
 
 import contextlib
 import math
@@ -24,7 +20,7 @@ from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""Maximum number of boards in a hint, which names the smallest boards first."""
+"""Maximum number of boards in a hint. The smallest boards come first."""
 SMALLER = "a smaller model"
 ROLES = {
     Role.TENSOR: "output of",
@@ -36,11 +32,11 @@ ROLES = {
 MOST_NAMED = 4
 
 Choose = Callable[[Conversion], Converted | None]
-"""Function that returns the plan that the user gets with other flags, or None if no plan keeps the limits."""
+"""Function that returns the user's plan with changed flags, or None if no plan keeps the limits."""
 
 
 class TooLarge(Exception):
-    """Raised if no plan keeps the limits of RAM and flash. `best` is the plan with the least RAM."""
+    """No plan keeps the limits of RAM and flash. `best` is the plan with the least RAM."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
@@ -48,7 +44,7 @@ class TooLarge(Exception):
 
 
 def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
-    """Return the error for the user, with hints that say what would fit."""
+    """Return the error for the user, with hints that name what would fit."""
     conversion, limits, best = no.conversion, no.limits, no.best
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
@@ -67,7 +63,9 @@ def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for an unchanged model or a saved plan that exceeds the limits. The message contains `why`."""
+    """Return the error for an unchanged model or a saved plan that exceeds the limits. `why` becomes part of the
+    message.
+    """
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):
@@ -77,7 +75,6 @@ def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, inste
 
 
 def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
-    """Return the error for a model that needs more flash than the limit or the board allows."""
     room = limits.flash_room
     if room is None:
         raise TypeError("the flash is not limited")
@@ -157,7 +154,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield flags that name other boards on which one of the plans fits. `plans` has plans by their flags."""
+    """Yield flags and boards with which one of the plans fits. `plans` maps flags to plans."""
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*_boards(there.arena, there.firmware)]
@@ -194,7 +191,7 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Describe when the buffers that determine the arena (layout/critical.py) take the most bytes, and name them."""
+    """Name the buffers that determine the arena (layout/critical.py) at the moment when they take the most bytes."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     top = max(placed, key=lambda p: p[1] + p[0].nbytes)[0]
@@ -211,7 +208,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # Scratch belongs to a step of the plan, not to a tensor.
+    if buffer.role is Role.SCRATCH:
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

@@ -1,8 +1,4 @@
-"""Makes plans of one model for every compute budget, and finds the lowest budget that keeps a RAM limit.
-
-The paper on msf-CNN (section 5) poses two problems. Problem P1 asks for the least RAM within a compute budget, and P2
-for the least compute within a RAM limit.
-"""
+"""Makes plans for all compute budgets, and finds the lowest budget that keeps a RAM limit (msf-CNN, section 5)."""
 
 from __future__ import annotations
 
@@ -25,9 +21,9 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, rematerialised
 
 FULL_WIDTH = 0xFFFF
-"""No feature map has more columns than this number, because the C library stores the width of a tile as a uint16_t."""
+"""Maximum number of columns of a feature map. The C library stores the width of a tile as a uint16_t."""
 ROUNDING = 1e-9
-"""Tolerance of the compute factor F, so that rounding does not exclude a plan whose F is exactly the budget."""
+"""Tolerance of the compute factor F. Rounding must not exclude a plan whose F equals the budget."""
 _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "stripes": {"stripe_rows": (1,), "whole_map": 0},
     "windows": {"tile": FULL_WIDTH},
@@ -36,11 +32,14 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "channel-groups": {"group_channels": 0},
 }
 VAIN = 2
-"""Number of sets of repeated operators that are tried in succession without a gain before the search ends."""
+"""The search ends after this number of sets of repeated operators in succession without a gain."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return limits of tiled groups without the techniques in `without`. Raises UsageError for unknown techniques."""
+    """Return the limits of tiled groups if the techniques named in `without` are switched off.
+
+    Raises UsageError for unknown techniques.
+    """
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
@@ -58,7 +57,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
 
 
 def roomy(chosen: Settings | None) -> Settings | None:
-    """Return the settings without single pixels and channel groups, because packed kernels support neither."""
+    """Return the settings without single pixels and channel groups, which packed kernels do not support."""
     return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
 
 
@@ -73,10 +72,10 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         warm: Plans | None = None,
     ) -> None:
-        """`better` is the function that improves a plan by running operators in parts, within a number of
+        """`better` is a function that runs operators in parts to improve a plan within a number of
         multiply-accumulates.
 
-        `warm` are plans with other limits of tiled groups, from which operator orders and row-wise groups are reused.
+        `warm` are plans with different limits of tiled groups. Their operator orders and row-wise groups are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -84,17 +83,17 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans with a finished layout. Each later plan gets a layout only if the plan can be better."""
+        """Plans with a finished layout. A later plan gets a layout only if it can be better than these plans."""
 
     @cached_property
     def inputs(self) -> int:
-        """Bytes of all inputs. TFLM keeps all inputs in the arena at once, so no plan takes less."""
+        """Number of bytes of all inputs. TFLM keeps all inputs in the arena at once, so no plan takes fewer bytes."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of any plan, below `macs` if some values are never read."""
+        """Fewest multiply-accumulates of any plan. They are fewer than `macs` if some values are never read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -112,7 +111,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may run twice, beginning with the empty set."""
+        """Sets of operators that may run twice. The empty set comes first."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -132,10 +131,10 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the smallest activation memory for at most the larger of `macs` and `least_macs`.
+        """Return the plan with the smallest activation memory for at most max(`macs`, `least_macs`).
 
-        Large sets of repeated operators are tried first, since they promise the most gain. After two sets without a
-        gain, only plans without repeated operators are tried.
+        The search tries large sets of repeated operators first, because they promise the most gain. After two sets
+        without a gain, it tries only plans without repeated operators.
         """
         found: list[Plan] = []
         vain = 0
@@ -159,7 +158,7 @@ class Plans:
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan that moves the fewest bytes of slow memory within the limit and without recompute, if any."""
+        """Return the plan without recompute that moves the fewest bytes of slow memory, if any. `limit` is in bytes."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
@@ -185,7 +184,9 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the compute budgets at which the smallest plan probably changes when these operators run twice."""
+        """Return the compute budgets at which the smallest plan probably changes if the operators of `choice` run
+        twice.
+        """
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -200,14 +201,13 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""The search tries these limits of the compute factor F for plans in which TFLM's kernels run operators in parts."""
+"""The compute factors F that are tried as limits for plans in which TFLM's kernels run operators in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
-    """Return the lowest budget whose plan fits, found by bisection, or None if not even the last budget is enough.
+    """Return the lowest budget whose plan fits, found by bisection, or None if no plan fits.
 
     The plan of a larger budget must not take more bytes than the plan of a smaller budget.
-
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

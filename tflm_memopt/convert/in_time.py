@@ -1,4 +1,4 @@
-"""Finds the least RAM within a time limit and, if no plan keeps the limit, the nearest alternatives."""
+"""Finds the plan with the least RAM within a time limit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # No plan was found, so within_budget() raises an error with the least RAM of the model.
+    if not found:  # within_budget() raises an error that states the least RAM of the model.
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
@@ -37,14 +37,14 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 
 def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
-    """Return whether the time that a model takes is known to be within the limit."""
+    """Return whether a model certainly keeps the time limit."""
     if limit is None:
         return True
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Return the error for an unchanged model that may exceed the time limit. `why` says why it is unchanged."""
+    """Return the error for a model that stays unchanged for the reason `why` and may exceed the time limit."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "omit --time-limit"
     else:
@@ -54,7 +54,7 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
 
 
 def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
-    """Return the smallest plan within the limits. `found` are the plans of a frontier, fewest instructions first."""
+    """`found` are the plans of a frontier, fewest instructions first."""
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 

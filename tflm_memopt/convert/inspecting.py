@@ -26,10 +26,9 @@ from tflm_memopt.tflm.structs import Abi
 def inspect(
     model: GivenModel, *, name: str = "", abi: Abi = "ilp32", target: str = GENERIC, kernels: Kernels = "reference"
 ) -> Inspection:
-    """Describe the operators and tensors of a model, which operators can run row by row, and the RAM and flash under
-    TFLM.
+    """Describe a model without making a plan: its operators, its tensors, and its RAM and flash under TFLM.
 
-    `kernels` is the kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
+    The scratch buffers of the kernel library `kernels` count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
     given = loaded(model, name)
     source = read(given.data)
@@ -42,8 +41,8 @@ def inspection(
 ) -> Inspection:
     """Describe a model without making a plan.
 
-    `whose` is the library whose kernels run the original model. `int8_interface` tells whether the rewritten model has
-    an int8 interface.
+    `whose` is the library whose kernels run the original model. Set `int8_interface` if the rewritten model has an int8
+    interface.
     """
     graph, arena, nbytes = source.graph, predict(source, abi, library=whose), len(given.data)
     needs = firmware_of(source, nbytes)
@@ -114,7 +113,7 @@ def _operators(
 
 
 def _live_bytes(graph: Graph) -> list[int]:
-    """Return the bytes of activations that are live while each operator runs in TFLM (micro_allocation_info.cc)."""
+    """Return the number of activation bytes that are live during each operator in TFLM (micro_allocation_info.cc)."""
     first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[TensorId, int] = {}
     for i, op in enumerate(graph.ops):

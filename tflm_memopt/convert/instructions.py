@@ -1,8 +1,7 @@
-"""Chooses plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
+"""Chooses plans by estimated instructions or time.
 
-The search for plans counts multiply-accumulates. A plan that computes more pixels at once takes fewer instructions and
-more bytes than a plan with equally many multiply-accumulates. Plans with several tile widths are made, and compared by
-their estimated instructions.
+The planner counts multiply-accumulates. A plan that computes more pixels at once takes more bytes and fewer
+instructions. Therefore, plans with several tile widths are made and compared.
 """
 
 import itertools
@@ -27,22 +26,20 @@ from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""If a plan costs over 1.2 times as much as the next faster plan, the search tries plans with costs in between."""
+"""If a plan costs over 1.2 times as much as the next faster plan, plans with costs in between are tried."""
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Each plan that computes more pixels at once may be larger by this fraction of the first plan's activation memory."""
+"""A plan that computes more pixels at once may exceed the smallest plan's activation memory by this fraction."""
 LEAP = 1 / 4
-"""Maximum growth of an arena to the mean of the smallest and largest one, as a fraction of its activation memory."""
+"""Limit of additional bytes, as a fraction of a plan's activation memory, for an arena of mean size."""
 LESS = 0.9
-"""Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
+"""Each plan with slow memory may take this fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """A plan and its estimated instructions."""
-
     plan: Plan
     work: tuple[Work, ...]
     instructions: int
@@ -57,7 +54,7 @@ class Costed:
 
     @property
     def total(self) -> int:
-        """Size of the arena in bytes, which is known before the plan is checked."""
+        """Number of bytes of the arena, which is known before the plan is checked."""
         return self.lower().arena.total
 
     @property
@@ -66,7 +63,6 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
-"""Function that returns the cost of a plan, such as its instructions or its time."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
@@ -79,9 +75,9 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], chec
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return a plan with its estimated instructions. Return None if a known plan is at least as cheap and as small.
+    """Return a plan with its cost, or None if a known plan is at least as cheap and as small.
 
-    If the arena heads already decide a comparison, the plans are not lowered.
+    Plans whose arena heads already decide the comparison are not lowered.
     """
     planned = form.planned(plan)
     lower = cache(lambda: form.lowered(planned))
@@ -91,7 +87,7 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Return whether a plan's arena is at most as large as another plan's. More operators need a larger tail."""
+    """A model with more operators has a larger arena tail, so most comparisons need no lowering."""
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
         return True
@@ -99,7 +95,7 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return the plans that are smaller than all cheaper plans, cheapest first. Most other plans are not lowered."""
+    """Return the plans that are smaller than all cheaper plans, cheapest first."""
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
         if not kept or not _is_no_larger(kept[-1], plan):
@@ -110,7 +106,7 @@ def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    Further conversions have whole rows with wide tiles, without tiled groups, or with two rows at once.
+    For whole rows, conversions with wide tiles, without tiled groups, and with two rows at once are added.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -123,7 +119,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions whose tiles have at least two pixels, but fewer than a packed DSP kernel computes at once."""
+    """Return conversions with tiles of two or more pixels, but fewer than a packed DSP kernel computes at once."""
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -132,7 +128,7 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a function that gives the upper bound of a plan's cycles on a core whose cycles are modelled."""
+    """Return a function from a plan to the upper bound of its cycles."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work)
@@ -142,21 +138,20 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """Return the function that computes a plan's price. Plans are compared by price and by bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans with several tile widths, and plans between them that compute more pixels at once.
+    """Return plans with several tile widths.
 
-    If two plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If such gaps
-    remain, plans without recompute are made larger, even if faster and smaller plans are known.
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are also tried. If large
+    differences remain, plans without recompute are made larger, even if faster and smaller plans are known.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Return pairs of neighbouring plans of at most `most` MACs. The second plan is slower but smaller."""
+        """Return pairs of plans with adjacent prices and at most `most` MACs. The second plan is slower and smaller."""
         known = (c for c in found if c.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
 
@@ -188,7 +183,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans that compute more pixels at once. `rooms` are the bytes by which plans may exceed `start`."""
+    """Add plans that compute more pixels at once. `rooms` are the bytes by which a plan may exceed `start`."""
 
     def cost(done: Sequence[Work]) -> float:
         return price(replace(start, work=tuple(done), instructions=table.instructions(done)))
@@ -204,8 +199,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return the plans in `known` and the plan of each conversion for each budget.
 
-    The search raises the budget until a plan with recompute is both slower and larger than another plan. A plan with
-    more recompute would be even slower. If no plans are known, the search tries all budgets of the first conversion.
+    The search raises the budget until a plan with recompute is both slower and larger than a known plan. More recompute
+    would be even slower. If no plans are known, the search tries all budgets of the first conversion.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -227,7 +222,6 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans that are smaller than all cheaper plans, cheapest first."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -241,7 +235,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
-    """Yield plans without recompute that use slow memory. Each plan needs less fast memory than the plan before."""
+    """Yield plans that use slow memory, without recompute. Each plan needs less fast memory than the previous plan."""
     each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
     for _ in range(MOST_SLOW):
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
@@ -284,7 +278,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
-    """Return the least RAM within a compute budget (msf-CNN's P1) or the least compute in a RAM limit (P2).
+    """Return the plan of least RAM within a compute budget, or the plan of least compute within a RAM limit.
 
     Raises TooLarge if no plan keeps the RAM limit, and DoesNotFit if no plan keeps the compute budget.
     """
@@ -331,17 +325,16 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan of least arena within a limit of instructions.
+    """Return the plan with the least arena within a limit of instructions.
 
-    If RAM is also limited, return the plan with the fewest instructions within both limits. Raises DoesNotFit if no
-    plan keeps the limits.
+    If RAM is also limited, return the plan with the fewest instructions. Raises DoesNotFit if no plan keeps the limits.
     """
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
-    if not found:  # No plan was found, so within_budget() raises an error with the least RAM of the model.
+    if not found:  # within_budget() raises an error that states the least RAM of the model.
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

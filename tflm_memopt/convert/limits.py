@@ -11,7 +11,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Limit of flash in bytes for the model and for the code of the C library and TFLM on a core."""
+    """Maximum bytes of flash for the model, the C library and TFLM. `core` is the core that runs their code."""
 
     nbytes: int
     core: str
@@ -26,15 +26,15 @@ class SlowMemory:
     asked: bool = True
     """True if the user requested slow memory, False if only the board has slow memory."""
     clock: Clock | None = None
-    """Clock for the time of plans that use slow memory, or None if their time is unknown."""
+    """Clock that gives the time of plans with slow memory, or None if their time is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum of the compute factor F. If it is None, F is 1 or, with limited RAM, the smallest possible F."""
+    """Maximum of the compute factor F. None means 1 or, with limited RAM, the smallest possible F."""
     total: int | None = None
-    """Maximum bytes of the whole arena, tail included, or None for no limit."""
+    """Maximum number of bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None
     """Maximum number of estimated instructions (instructions.py), or None for no limit."""
     board: Board | None = None
@@ -44,7 +44,7 @@ class Limits:
 
     @property
     def ram(self) -> int | None:
-        """Limit of the arena in bytes: the smaller of `total` and the board's limit, or None if there is no limit."""
+        """Limit of the arena in bytes, which is the minimum of `total` and the board's limit, or None."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
 
@@ -71,7 +71,7 @@ class Limits:
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
     def flash_missing(self, needs: Firmware) -> int:
-        """Return by how many bytes the model exceeds the flash of the board or the limit of flash, or 0."""
+        """Return the number of bytes by which the model exceeds the available flash, or 0."""
         room = self.flash_room
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 

@@ -38,19 +38,19 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions(planner.Options):
-    """The options of all steps, including those of the planner."""
+    """Options of the planner and of the other steps of a conversion."""
 
     wide: bool = False
-    """Whether packed convolutions get scratch for as many pixels as they can compute at once."""
+    """Whether packed convolutions get scratch for the maximum number of pixels that they can compute at once."""
     fold: bool = True
     """Whether the conversion removes channels that cannot influence any output (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
     kernels: str = ANY
-    """Library of the kernels that run a model with `--ops builtin`."""
+    """Library whose kernels run a model with `--ops builtin`."""
     speeds: tuple[float, float] | None = None
-    """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
+    """Fraction of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Types of operators, such as SLICE, that `--ops builtin` may add to a model that has none of these types."""
+    """Operator types, such as SLICE, that `--ops builtin` may add to a model that contains none of them."""
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
@@ -69,12 +69,12 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. `whole` is the reason to leave all operators to TFLM."""
+    """Return the model's canonical form for `ops`. `whole` is the reason why TFLM runs all operators, if it does."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return a graph whose operators all run in TFLM's kernels. `whole` is None if the reason is `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. `whole` is None if the user chose `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -102,7 +102,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best packed kernels. Operators that read input outside the arena get none."""
+    """Return the graph with the best packed kernels. Operators with input outside the arena keep unpacked kernels."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -122,7 +122,7 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window. An input that does not slide changes nothing.
+    """Return the graph for a sliding input, and the sliding window. A graph without a sliding input stays unchanged.
 
     Raises UsageError if the model cannot have a sliding input.
     """
@@ -132,7 +132,6 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation, ...]) -> RowGraph:
-    """Return the graph in which some operators run twice. Raises PlanError for an operator that cannot run twice."""
     graph = rematerialisation.rematerialised(graph, rematerialisations)
     verify(graph, "adding rematerialisations")
     return graph
@@ -145,7 +144,7 @@ def checked(graph: RowGraph, found: Plan) -> Planned:
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: ConversionOptions) -> bytes:
     tree = writer.edit(model)
-    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # Users know a tensor without a name by its old number.
+    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # Users know unnamed tensors by their original index.
         writer.rename_tensor(tree, tensor, model.graph.tensors[tensor].name)
     for outer, inner in border.replaced.items():
         for tensor in (outer, inner):

@@ -1,4 +1,4 @@
-"""Decides which plan of a model the user gets, and when a model is not rewritten."""
+"""Chooses the plan that the user gets, and decides when a model is not rewritten."""
 
 import contextlib
 import math
@@ -31,11 +31,11 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""If a rewrite saves a smaller fraction of the arena, the TFLM kernels that it replaces do not count as saved flash."""
+"""A rewrite that saves a smaller fraction of the arena does not count TFLM kernels as saved flash."""
 ROOM = 4_000
-"""Bytes by which a plan may exceed the least arena if packed kernels then run faster."""
+"""Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
 SHARE = 1.2
-"""A plan for ESP-NN may take this multiple of the least arena, since ESP-NN's kernels are faster than C code."""
+"""A plan for ESP-NN may take this multiple of the least arena, because ESP-NN's kernels are faster than C code."""
 SLOWER = 1.3
 """If all plans are slower than the original, a plan may take this multiple of the generic program's least arena."""
 
@@ -50,13 +50,14 @@ class Decision:
     chosen: Converted | None = None
     why: str = ""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, even if the rewrite is not used, or None without a rewrite."""
+    """RAM saved and flash added by the rewrite, even if the rewrite is not used. None means that there is no rewrite.
+    """
     faster: FasterPlan | None = None
-    """A faster plan that takes more RAM, if the chosen plan is slower than the original and such a plan was found."""
+    """A plan that is faster and larger than the chosen plan, if the chosen plan is slower than the original."""
 
     @property
     def model(self) -> bytes:
-        """The rewritten model, or the original model if it is not rewritten."""
+        """The rewritten model or, without a rewrite, the original model."""
         return self.chosen.model if self.chosen else self.task.given.data
 
     @property
@@ -69,12 +70,11 @@ class Decision:
 
     @property
     def slow(self) -> int:
-        """Bytes of slow memory that the plan uses."""
         return self.chosen.planned.plan.slow_bytes if self.chosen else 0
 
 
 def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
-    """Choose the user's plan. Raises DoesNotFit if no plan keeps the limits, UsageError if they cannot be checked."""
+    """Choose a plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if a limit cannot be checked."""
     try:
         return _decide(task, planning)
     except TooLarge as no:
@@ -171,7 +171,9 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of the milliseconds of an inference or, if unknown, the instructions of an inference."""
+        """Upper bound of an inference's milliseconds. If the milliseconds are unknown, it is the number of
+        instructions.
+        """
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -224,7 +226,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the plan of least RAM that is not slower than the original or, without such a plan, the fastest plan."""
+    """Return the smallest plan that is not slower than the original. Without such a plan, return the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -236,7 +238,7 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion in which the most layers of a sliding window keep rows, within the limits."""
+    """Return the conversion with the most layers of a sliding window that keep rows within the limits."""
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
@@ -282,7 +284,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # The next plans reuse results of this plan.
+        least = conversion.once.arena.total
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:
@@ -308,10 +310,10 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
     """Return the RAM that a rewrite saves and the flash that it adds.
 
-    A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
-    kernels). The firmware may keep kernels of TFLM for other models. Kernels that the model no longer needs therefore
-    count as saved only if the rewrite saves at least the fraction LITTLE of the arena. `arenas` are the bytes of the
-    arena before and after the rewrite. `core` is the core for which the library's code is counted.
+    A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash (model, library and kernels).
+    TFLM kernels that the model no longer needs may stay in the firmware for other models. They count as saved only if
+    the rewrite saves at least the fraction LITTLE of the arena. `arenas` are the sizes of the arena in bytes before and
+    after the rewrite. `core` is the core that runs the library.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

@@ -36,9 +36,9 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Estimates with `--ops builtin` are for this core if the user names neither a board nor a core."""
+"""Core of the estimates with `--ops builtin` if the user names neither a board nor a core."""
 EXPLORING = 10
-"""Factor by which explore() multiplies the effort of the search for groups and of the planning."""
+"""Factor by which explore() multiplies the effort of the planner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,13 @@ class Request:
     clock: Clock | None
     saved: Mapping[str, Any] | None = None
     cost: Cost = "macs"
-    """Default cost for explore(): the most precise cost that is known for the core."""
+    """The most precise cost that is known for the core. It is the default of explore()."""
     interpreter: bool = True
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """Return the limits for tiled groups that compute at most `overhead` times the original model's operations."""
         return settings(self.without, overhead)
 
     @property
@@ -78,13 +77,13 @@ class Request:
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(), with no limits besides board and slow memory, and with more effort."""
+        """Return the request for explore(). It has more effort, and no limits except the board and slow memory."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
 
     def conversion(self, model: bytes) -> Conversion:
-        """Return the conversion of a model. Raises ModelError for an invalid model or one that TFLM refuses."""
+        """Return the conversion of a model. Raises ModelError if the model is invalid or if TFLM refuses the model."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         whole = annotation.left_whole(source, self.options.ops)
@@ -102,12 +101,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ConversionTask:
-    """A model, and what the user wants from its conversion."""
+    """A model and the options of its conversion."""
 
     given: Loaded
     asked: Request
     start: Conversion
-    """The conversion before its plan is made."""
     original: Inspection
 
 
@@ -128,7 +126,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     if plan is not None and (limits.timed or overhead is not None or said["without"]):
         raise UsageError("--plan cannot be combined with limits of compute or --without", hint="omit them")
     seconds, where = said["seconds"], input_mode(said["input"])
-    core_target = target  # TFLM's kernels are built for the target even if no operator is packed for it.
+    core_target = target  # TFLM's kernels are built for the target even if no operator is packed.
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, said["input"], said["weights"])
         target = GENERIC

@@ -1,4 +1,4 @@
-"""Makes the files of a conversion, which the command `optimize` and Optimized.save() write."""
+"""Makes the files that the command `optimize` and Optimized.save() write."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -25,11 +25,10 @@ def files(
     folder: Path = Path(),
     original: Path | None = None,
 ) -> dict[str, bytes]:
-    """Return the content of each file by name. The files of the model come first and the page of the report last.
+    """Return the content of each file by name. The model's files come first, and the report's page comes last.
 
-    `labels` are the names of the first output's values. `inputs` are the input arrays of the stored inference.
-    `folder` is the folder of the written files, and `original` is the path of the original model. The report page names
-    both.
+    `labels` are the names of the first output's values. `inputs` are the input arrays of a stored inference. `folder`
+    is the folder of the files, and `original` is the path of the original model. The report's page names both paths.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

@@ -1,4 +1,4 @@
-"""Estimates the time of a model before and after the rewrite (analysis/timing.py), and checks limits of this time."""
+"""Estimates the time of a model before and after the rewrite (analysis/timing.py)."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Group
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""Core with packed kernels whose speed the report gives for a generic program."""
+"""Core whose packed kernels are compared with a generic program in the report."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
@@ -62,7 +62,7 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that TFLM runs, if known. `ours` are the instructions of custom operators."""
+    """Return the cycles of operators that TFLM runs, if known. `ours` is the instruction count of custom operators."""
     if not ops:
         return 0.0, 0.0
     if clock.esp:
@@ -71,12 +71,12 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the original's instructions with CMSIS-NN, if known. Return None if TFLM still runs some operators."""
+    """Return the original's instructions with CMSIS-NN, or None if TFLM still runs some operators after the rewrite."""
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return the cycles of a model under TFLM with the chip's kernel library, or None if they are unknown."""
+    """Return a model's cycles under TFLM with the chip's kernel library, or None if they are unknown."""
     if clock is None:
         return None
     if clock.esp:
@@ -105,7 +105,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """`done` is the work of the custom operators. `moved` are the bytes of slow memory that are read and written."""
+    """`done` is the work of custom operators. `moved` has the number of slow bytes that are read and written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],
@@ -141,7 +141,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of a generic plan as if packed kernels ran it, or return None if this is impossible."""
+    """Estimate the instructions of a generic plan if packed kernels ran it, or return None if this is impossible."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -154,13 +154,13 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator of a plan by its key, in milliseconds, or 0 if it is unknown."""
+    """Return the longest time of each row operator in milliseconds, by the operator's key. Unknown times are 0."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for a frontier's plans, or None if TFLM runs some operators or the table is for another core."""
+    """Return the clock for a frontier's plans. Return None if the plans' times are not known."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

@@ -1,9 +1,8 @@
-"""Chooses the chains of TFLM's own operators that run in parts for the least arena.
+"""Chooses chains of TFLM's own operators that run in parts, for the least arena.
 
-The search is greedy: it adds one chain after the other as long as the arena shrinks. All chains that contain the
-operator with the most live bytes are candidates. The search tries several numbers of stripes or channel groups for each
-chain, and ranks them by the bytes of live tensors. The best chains are planned, and the chain with the least arena is
-taken. The arena includes the tail bytes of new operators.
+The search is greedy: it adds one chain after the other while the arena shrinks. Candidates contain the operator with
+the most live bytes, and are ranked by live bytes for several numbers of stripes or channel groups. The best candidates
+are planned. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -29,24 +28,22 @@ from tflm_memopt.tflm.structs import Abi
 JOIN = "CONCATENATION"
 LONGEST = 12
 PLANNED = 8
-"""Number of chains with the best ranks, for which plans are made."""
+"""Number of best-ranked chains for which plans are made."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
 GRIDS = (2, 3, 4, 5)
 ROUNDS = 4
 
 
 class Tilings:
-    """Finds plans for a model of TFLM's own operators in which some operators run in parts."""
-
     def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
         self.whole, self.library, self.abi, self.options = whole, library, abi, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Makes a plan with little effort for a set of tiled chains."""
+        """Makes a plan for a set of tiled chains with a short search."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the smallest plan of at most `macs` operations. Kinds of tiling are tried together and alone."""
+        """Return the smallest plan of at most `macs` multiply-accumulates."""
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
@@ -87,7 +84,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains that contain an operator with the most live bytes, but no operator in `before`."""
+        """Yield tilings of chains that contain an operator with the most live bytes and no operator of `before`."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}
@@ -112,14 +109,14 @@ class Tilings:
 class _Weight:
     live: int
     tail: int
-    """Bytes of the arena's tail for tensors and operators."""
+    """Number of bytes of the arena's tail for tensors and operators."""
     macs: int
     ops: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling, with functions that find the longest chain from an operator on and the tilings of a chain."""
+    """Two functions: one finds the longest chain that begins at an operator, and one yields the chain's tilings."""
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
@@ -143,7 +140,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the bytes of whole tensors that are live during each operator. Tensors with common bytes count once."""
+    """Return the number of live bytes of whole tensors during each operator. Tensors that share bytes count once."""
     graph = stored(graph)
     sizes, nodes = tensor_sizes(graph), graph.builtins
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}

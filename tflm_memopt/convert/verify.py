@@ -1,4 +1,4 @@
-"""Verifies that two models compute the same outputs, by running them and by comparing their constants."""
+"""Verifies that two models compute equal outputs, by running them and by comparing their constants."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,12 +31,12 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    `runs` is the number of random inputs, by default the number that runs in about two seconds, and at least ten. If
-    time is left, 256 further inputs follow, in which each byte takes every value. `seed` is the seed of the random
+    `runs` is the number of random inputs. By default, as many inputs as run in about two seconds, but at least ten, are
+    used. If time is left, 256 inputs follow, in which each byte takes every value. `seed` is the seed of the random
     inputs. `inputs` has an array for each input of the model. Several inferences may be stacked along the first axis.
     `steps` is the number of additional consecutive inferences, with resets, for models with state. `how` selects TFLM's
-    official wheel (the default where it exists) or this package's kernels. `c` is the C module of the rewritten model,
-    as a folder or NAME.c, to compare it, too.
+    official wheel (the default where it exists) or this package's kernels. `c` is the path of the rewritten model's C
+    module, a folder or NAME.c. If `c` is given, the C module also runs.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if one cannot be read or the original does
     not run. Raises RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match
@@ -51,7 +51,7 @@ def verify(
 
 
 def _constants(before: Model, after: Model) -> ComparedConstants | None:
-    """Return the comparison of constants. Return None for a damaged program, which does not run."""
+    """Return the comparison of constants, or None for a damaged program, which does not run."""
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:
         return compare_constants(before, after, changes)

@@ -1,7 +1,7 @@
 """Chooses the layers whose weights are copied from flash to the arena when their group begins.
 
-Without a copy, each iteration of a layer reads its weights from flash. A copy is placed in bytes of the arena that are
-free while the layer's group runs. Only int8 convolutions and dense layers can read their weights from the arena.
+Without a copy, each iteration of a layer reads its weights from flash. A copy takes bytes of the arena that are free
+while the group runs. Only int8 convolutions and dense layers can read their weights from the arena.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,10 @@ ALIGN = 16
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator whose weights can be copied to the arena."""
-
     tensor: int
     nbytes: int
     times: int
-    """Number of times that the operator reads all of its weights in an inference."""
+    """Number of times that an inference reads all weights of the operator."""
 
 
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
@@ -44,10 +42,10 @@ def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Pla
 
 
 def _pays(layer: Layer, in_flash: int, waits: FlashWaits | None) -> bool:
-    """Return whether a copy of a layer's weights saves time if the group has `in_flash` bytes of constants in flash.
+    """Return whether a copy of a layer's weights saves time.
 
-    Weights that stay in the cache are not copied. If a group's constants exceed a cache that replaces the least
-    recently used line, no line stays until the next iteration.
+    `in_flash` is the number of bytes of the group's constants in flash. Weights that stay in the cache are not copied.
+    If the constants exceed a cache that replaces the least recently used line, no line stays until the next iteration.
     """
     if waits is None:
         return layer.times > 1
