@@ -1,7 +1,7 @@
 """Lists the instructions of each family of cores.
 
-Each row has an operation and the C code that computes it. meaning.py defines the operations, so that tests can run each
-row and compare results. An operation without an instruction becomes other operations (rewrites.py).
+Each row has an operation, which meaning.py defines, and the C code that computes it. An operation without an
+instruction becomes other operations (rewrites.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -70,6 +70,11 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
     return round_shift(high_mul(wrap32(x << max(shift, 0)), multiplier), max(-shift, 0))
 
 
+def scale_right(x: int, multiplier: int, zero: int, right: int) -> int:
+    """Scale x by multiplier / 2^(31 + right) with TFLM's two roundings for right shifts, and add `zero`."""
+    return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
+
+
 def rescale_wide(x: int, multiplier: int, shift: int) -> int:
     """Return rescale() for 64-bit values, with the upper 16 bits of the multiplier and one rounding."""
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < MOST - (1 << 16) + 1 else (1 << 15) - 1
@@ -108,6 +113,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "sign": lambda a: a >> 31,
     "shift_left": operator.lshift,
     "shift_right": operator.rshift,
+    "shift_right_rounded": shift_right_rounded,
     "clip16": lambda a, e: clip(shift_right_rounded(a, e), 16),
     "add16": lambda a, b: clip(a + b, 16),
     "clip8": lambda a: clip(a, 8),
@@ -121,7 +127,9 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "select": lambda which, a, b: a if which else b,
     "round_shift": round_shift,
     "rescale": rescale,
+    "scale_right": scale_right,
     "mul_add": lambda a, b, c: a * b + c,
+    "high_add": lambda a, b, c: a + ((b * c + (1 << 31)) >> 32),
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
     "exp": np.exp,
@@ -148,7 +156,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
 old value of the result's register as their first operand.
 """
 OWN = ("dot", "dot_wide")
-SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "round_shift")
+SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
 
 
