@@ -1,8 +1,7 @@
-"""Defines the records of a program, which the C executor reads.
+"""Defines the records of a program, which the C library reads.
 
-The annotation of a field is its type in C (format/fields.py). The module lower/codec.py encodes and decodes the
-records. After a change, scripts/program_format.py must generate the C header and the tables of docs/program-format.md
-again.
+The annotation of a field is its type in C (format/fields.py). After a change, run scripts/program_format.py to generate
+the C header and the tables of docs/program-format.md.
 """
 
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ from tflm_memopt.plan.loops import Loops
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Header with which a program begins."""
+    """Header at the start of a program."""
 
     magic: U32
     version: U16
@@ -74,17 +73,17 @@ class Header:
     cores: U32 = 0
     """Offset of a tmo_cores in the program, or 0 if the program is for one core."""
     state: U32 = 0
-    """Size in bytes of the state, which outlives a run, or 0 for a program without a state."""
+    """Size in bytes of the state, which is memory that outlives a run. A program without a state has 0."""
     rolling_buffers: U32 = 0
-    """Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state."""
+    """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array."""
     parts: U64 = 0
-    """A bit is set for each TMO_PART_* that the program needs."""
+    """Set of bits: bit n is set if the program needs the part of the library whose TMO_PART_* constant is n."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """Minimum size of slow memory, for a program that keeps whole tensors in slow memory. In the array io, the address
-    of slow memory comes after the address of the state.
+    """Minimum size of slow memory in bytes, for a program that keeps whole tensors in slow memory. In the array io, the
+    address of slow memory comes after the address of the state.
     """
 
     bytes: U32
@@ -97,59 +96,64 @@ class ColumnWindowRecord:
     offset: U32
     """Number of bytes between the tensor's base and the column window."""
     depth: U32
-    """Number of pixels in the rolling buffer."""
+    """Number of pixels for which the rolling buffer has room."""
     rows: U16
-    """Number of rows that the column window holds of each stripe."""
+    """Number of rows of each stripe that the column window holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Rows that a tiled group computes in each stripe. After stripe m, the rows before row m times advance plus end
-    exist, limited to the rows of the tensor.
+    """Rows that a tiled group computes in each stripe. Stripe `m` ends before row `m * advance + end`, or at the end of
+    the tensor.
     """
 
     advance: U16
-    """Number of rows between the beginnings of two stripes of a tiled group."""
+    """Number of rows from the end of a stripe to the end of the next stripe."""
     end: I16
-    """Row before which the first stripe of a tiled group ends, unless the tensor ends earlier."""
+    """Stripe 0 ends before this row, or at the end of the tensor."""
     rows: U16
-    """Number of rows of a stripe in a tiled group. Stripes compute rows again if `rows` exceeds `advance`."""
+    """Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some
+    rows twice.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """Place of a tensor. Without column windows, row y of a tensor begins y % depth rows after base + offset. A row has
-    `width` pixels.
+    """Place of a tensor in memory. Without column windows, row `y` begins `y % depth` rows after `base + offset`. Each
+    row has `width` pixels.
     """
 
     offset: U32
-    """Number of bytes between the tensor's base and the tensor. A tensor in column windows does not use the offset."""
+    """Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused."""
     height: U16
     """Number of rows of the whole tensor."""
     width: U16
     channels: U32
     """Number of bytes of a pixel, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, phase is -`end` modulo `advance`."})]
-    """Number of rows in the rolling buffer. For a whole tensor, `depth` equals `height`."""
+    """Number of rows for which the rolling buffer has room. The depth of a whole tensor equals its height."""
     base: U8 = 0
-    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then
-    the state, then slow memory. TMO_PROGRAM_BASE means the program, and TMO_LINK_BASE means another device.
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the
+    outputs, then the state, then slow memory. TMO_PROGRAM_BASE stands for the program, and TMO_LINK_BASE stands for
+    another device.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
     window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """Stripes of a tensor that a tiled group writes or whose rows it adds up, otherwise None."""
+    """Stripes of a tensor in a tiled group, or None for a tensor without stripes."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows of a streamed input that arrive at once. Older input rows are in the workspace, at `offset`."""
+    """Number of rows of a streamed input that arrive at once. Input rows from earlier arrivals are in the workspace, at
+    the tensor's offset.
+    """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows before row 0 that a tensor in a rolling buffer of the state has."""
+    """Number of rows before row 0 that the state holds for this tensor."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
-    """Order in which rows are stored, a TMO_LAYOUT_* constant. A tensor in column windows, or in a rolling buffer of
-    the workspace, has TMO_LAYOUT_HWC.
+    """Order in which rows are stored, a TMO_LAYOUT_* constant. TMO_LAYOUT_HWC holds for a tensor in column windows, and
+    for a rolling buffer in the workspace.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -158,15 +162,15 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """One move of a COPY operator copies `count` runs of adjacent bytes, each of `bytes` bytes. In output row y,
-    run i begins at byte target plus i times target_step. In the input row, run i begins at byte source plus i times
-    source_step plus the phase. The phase is phase_step times ((y + shift) % period). If the operator adds up its input,
-    y is the number of the input row, and the phase is added to the target instead of the source.
+    """One move of a COPY operator copies `count` pieces of `bytes` adjacent bytes. In output row `y`, piece `i` begins
+    at byte `target + i * target_step`. In the input row, piece `i` begins at byte `source + i * source_step + phase`.
+    The phase is `phase_step * ((y + shift) % period)`. If the operator adds up its input, `y` is the index of the input
+    row, and the phase is added to the target instead.
     """
 
     row: U16
-    """Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0.
-    If the row does not exist, the move copies nothing.
+    """Index of the input row that the move reads. The index counts all rows that the iteration reads, beginning with
+    operand 0. A move copies nothing if its input row does not exist.
     """
     count: U16
     bytes: U32
@@ -181,7 +185,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """Description of how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move."""
+    """Description of how a COPY operator makes an output row. A tmo_copy is followed by n_moves records of tmo_move."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
@@ -214,7 +218,7 @@ PARAMETERS: Mapping[str, str] = {
     "at_once": "A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1.",
     "one_scale": "All channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale if this is 1.",
 }
-"""Names and meanings of the field `param` in some kinds of operators."""
+"""For some kinds of operators, the name and the meaning of the field `param`."""
 TABLE = {"table": "LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset."}
 CURVE = {"curve": "LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]."}
 SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
@@ -240,7 +244,9 @@ class CopiedWeights:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """Operator of a program. The kind of an operator determines the content of its arrays (docs/program-format.md)."""
+    """An operator of a program. The kind of an operator determines the content of its arrays
+    (docs/program-format.md).
+    """
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
@@ -252,7 +258,7 @@ class ProgramOp:
     output_zero_point: I8
     window: Annotated[Window, Inline(Window)] = UNIT
     activation: Annotated[tuple[int, int], Named("i1", ("act_min", "act_max"))] = (-128, 127)
-    """Values of the output are limited to the range from act_min to act_max."""
+    """Outputs are limited to the range from act_min to act_max."""
     iterative: Annotated[bool, Flag("flags", 0)] = False
     """TMO_FLAG_*"""
     sums: Annotated[bool, Flag("flags", 2)] = False
@@ -277,24 +283,24 @@ class ProgramOp:
     int16 kinds, or float[channels / 4] for float32 kinds.
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """Offset of a packed operator's biases and scales, if the weights do not contain them."""
+    """Offset in the program of a packed operator's biases and scales, or 0 if the weights contain them."""
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
-    order, and then the output's multiplier.
+    """Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have a multiplier for each input,
+    and then a multiplier for the output.
     """
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """Offset of the shifts in the program, an int8_t[]. A positive shift goes to the left."""
+    """Offset of the shifts in the program, an int8_t[]. A positive shift is a shift to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """Offset of sums in the workspace, a multiple of 4. An operator that sums its input row by row has an int32_t for
-    each output element. An operator that sums channel groups has an int32_t for each output element of its largest
-    stripe of rows.
+    """Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input row by row has an
+    int32_t for each output element. An operator that adds up channel groups has an int32_t for each output element of
+    its largest stripe of rows.
     """
     channel_groups: U16 = 0
     """Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided."""
     group_channels: U16 = 0
-    """Number of channels of each channel group. The last channel group may have fewer."""
+    """Number of channels of each channel group. The last channel group may have fewer channels."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """Offset of a tmo_access[n_inputs] in the program, or 0 if a window determines the rows that are read."""
+    """Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -330,10 +336,11 @@ class ProgramOp:
 class ProgramRollingBuffer:
     """Rolling buffer in the state, which is the memory that outlives a run.
 
-    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
-    resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
-    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If the uint16_t is 0, the
-    next run first sets all bytes of the buffer to `fill`. A successful run advances the position of the oldest row.
+    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. A program resets the state by setting
+    all bytes of the state to 0. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus
+    the position of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. If the
+    uint16_t is 0, the next run first sets all bytes of the buffer to `fill`. A successful run advances the position of
+    the oldest row.
     """
 
     offset: U32
@@ -351,18 +358,18 @@ class ProgramRollingBuffer:
     the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Number from 1 that is computed from the program. A run rejects a state that another program has written."""
+    """Number computed from the program, at least 1. A run rejects a state that another program has written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """The loops of a group interleave the iterations of operators [first_op, first_op + n_ops)."""
+    """The loops of a group alternate between its operators, which are numbers first_op to first_op + n_ops - 1."""
 
     first_op: U16
     n_ops: U16
     counters: U32
-    """Offset of the counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator.
-    In a tiled group, a tmo_iteration[n_ops] says what each operator computes next.
+    """Offset of the loop counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the index of the next row
+    of each operator. In a tiled group, a tmo_iteration[n_ops] tells what each operator computes next.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
     """Offset of the loop codes in the program, which are TMO_LOOP_* constants."""
@@ -374,7 +381,7 @@ class ProgramGroup:
 
 @dataclass(frozen=True, slots=True)
 class IterationRecord:
-    """Part of the output that an operator in a tiled group computes next."""
+    """Part of the output that an operator of a tiled group computes next."""
 
     stripe: U16
     channel_group: U16
@@ -383,11 +390,11 @@ class IterationRecord:
 
 
 Iterations = tuple[int, ...]
-"""Numbers of selected iterations of a run, counted from 0."""
+"""Indices of selected iterations of a run."""
 
 
 def iteration_bits(iterations: Iterations, count: int) -> bytes:
-    """Encode one bit for each of `count` iterations, and at least one more bit."""
+    """Encode one bit for each of `count` iterations, followed by at least one unused bit."""
     return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), iterations), bitorder="little").tobytes()
 
 
@@ -396,7 +403,7 @@ def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
-    """Return the numbers of the iterations whose bits are set at byte `at`, or no numbers if `at` is 0."""
+    """Return the indices of the iterations whose bits are set in the array at byte `at`. Offset 0 means no array."""
     if not at:
         return ()
     bits = np.frombuffer(data, "u1", header.iterations // 8 + 1, at)
@@ -411,29 +418,31 @@ class ProgramSharding:
     """Division of an operator's iterations between two cores."""
 
     kind: U16
-    """Kind of the division, a TMO_SHARDING_* constant."""
+    """Whether rows are divided by columns or by channels or not at all, a TMO_SHARDING_* constant."""
     cut: U16
     """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """Offset in the workspace of core 1's scratch or sums. For core 0, the offset is tmo_op.accumulator."""
+    """Offset of core 1's scratch or sums in the workspace. Core 0 uses the offset tmo_op.accumulator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """Division of a run between two cores. Both cores step through all iterations with their own counters, and each
-    core computes its part of every iteration. The two cores wait for each other at barriers. The converter's checker
+    """Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and
+    each core computes a part of every iteration. The two cores wait for each other at barriers. The converter's checker
     proves that between two barriers, neither core accesses bytes that the other core writes. A program for two cores
-    has only row groups, no state, and input 0 in the arena.
+    has only groups that run row by row, no state, and input 0 in the arena.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]
     """tmo_sharding[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
-    """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
+    """Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array with a bit per iteration, or 0. Core 0 runs iterations with a set bit."""
+    """Offset of an array in the program with a bit for each iteration, or 0 without such iterations. Core 0 runs an
+    iteration alone if its bit is set.
+    """
     counters: U32
-    """Number of bytes between the counters of core 0 and the counters of core 1."""
+    """Number of bytes from the loop counters of core 0 to the loop counters of core 1."""
 
     C_ORDER: ClassVar[str] = "shardings barriers n_barriers serial counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
@@ -446,7 +455,7 @@ class ProgramCores:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The data of a program as the converter writes it, which the C function tmo_run() runs."""
+    """The content of a program before its encoding as bytes."""
 
     n_inputs: int
     n_outputs: int
@@ -462,7 +471,7 @@ class Program:
     cores: ProgramCores | None = None
     """Division of a run between two cores, or None if the program is for one core."""
     slow: int = 0
-    """Size of slow memory in bytes, or 0 if all tensors are in the workspace, the inputs or the outputs."""
+    """Size of slow memory in bytes, or 0 if no tensor is in slow memory."""
 
 
 RECORDS: Mapping[str, type] = {
@@ -482,10 +491,9 @@ RECORDS: Mapping[str, type] = {
     "tmo_sharding": ProgramSharding,
     "tmo_cores": ProgramCores,
 }
-"""The Python type of each record, by the record's name in C."""
 HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     layout_of(record).dtype
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
 ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
-"""Types of records in numpy, for reading or damaging single fields of a packed program."""
+"""NumPy types of records, for reading or damaging single fields of an encoded program."""

@@ -251,7 +251,7 @@ typedef enum {
 #undef TMO_ENUMERATOR
 } tmo_op_kind;
 
-/* Header with which a program begins. */
+/* Header at the start of a program. */
 typedef struct {
   uint32_t magic;
   uint16_t version;
@@ -266,23 +266,23 @@ typedef struct {
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
-  uint32_t state; /* Size in bytes of the state, which outlives a run, or 0 for a program without a state. */
-  uint32_t rolling_buffers; /* Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state. */
-  uint64_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
+  uint32_t state; /* Size in bytes of the state, which is memory that outlives a run. A program without a state has 0. */
+  uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array. */
+  uint64_t parts; /* Set of bits: bit n is set if the program needs the part of the library whose TMO_PART_* constant is n. */
 } tmo_header;
 
-/* Minimum size of slow memory, for a program that keeps whole tensors in slow memory. In the array io, the address of slow memory comes after the
- * address of the state. */
+/* Minimum size of slow memory in bytes, for a program that keeps whole tensors in slow memory. In the array io, the address of slow memory comes
+ * after the address of the state. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
 
 /* Rolling buffer in the state, which is the memory that outlives a run.
  *
- * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
- * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
- * (oldest + y) % depth. If the uint16_t is 0, the next run first sets all bytes of the buffer to fill. A successful run advances the position of the
- * oldest row. */
+ * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. A program resets the state by setting all bytes of the state to 0. The
+ * state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row, row
+ * y is at position (oldest + y) % depth. If the uint16_t is 0, the next run first sets all bytes of the buffer to fill. A successful run advances the
+ * position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -295,46 +295,47 @@ typedef struct {
   /* Value 1 means that the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
    * TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* Number from 1 that is computed from the program. A run rejects a state that another program has written. */
+  uint16_t key; /* Number computed from the program, at least 1. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
-/* Place of a tensor. Without column windows, row y of a tensor begins y % depth rows after base + offset. A row has width pixels. */
+/* Place of a tensor in memory. Without column windows, row y begins y % depth rows after base + offset. Each row has width pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor in column windows does not use the offset. */
+    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused. */
     uint32_t constant; /* Offset in the program of a tensor with TMO_PROGRAM_BASE. */
   };
   uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
   uint16_t width;
   uint16_t height; /* Number of rows of the whole tensor. */
   union {
-    uint16_t depth; /* Number of rows in the rolling buffer. For a whole tensor, depth equals height. */
+    uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor equals its height. */
     uint16_t phase; /* With column windows, phase is -end modulo advance. */
   };
-  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then the state, then slow memory.
-   * TMO_PROGRAM_BASE means the program, and TMO_LINK_BASE means another device. */
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the outputs, then the state, then slow
+   * memory. TMO_PROGRAM_BASE stands for the program, and TMO_LINK_BASE stands for another device. */
   uint8_t base;
-  /* Order in which rows are stored, a TMO_LAYOUT_* constant. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC.
-   * */
+  /* Order in which rows are stored, a TMO_LAYOUT_* constant. TMO_LAYOUT_HWC holds for a tensor in column windows, and for a rolling buffer in the
+   * workspace. */
   uint8_t layout;
   /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
    * stripe. */
   uint32_t column_windows;
   uint16_t n_column_windows;
-  uint16_t advance; /* Number of rows between the beginnings of two stripes of a tiled group. */
-  int16_t end; /* Row before which the first stripe of a tiled group ends, unless the tensor ends earlier. */
+  uint16_t advance; /* Number of rows from the end of a stripe to the end of the next stripe. */
+  int16_t end; /* Stripe 0 ends before this row, or at the end of the tensor. */
   union {
-    uint16_t rows; /* Number of rows of a stripe in a tiled group. Stripes compute rows again if rows exceeds advance. */
-    uint16_t pushed; /* Number of rows of a streamed input that arrive at once. Older input rows are in the workspace, at offset. */
-    uint16_t older; /* Number of rows before row 0 that a tensor in a rolling buffer of the state has. */
+    uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field advance, adjacent stripes compute some rows twice. */
+    /* Number of rows of a streamed input that arrive at once. Input rows from earlier arrivals are in the workspace, at the tensor's offset. */
+    uint16_t pushed;
+    uint16_t older; /* Number of rows before row 0 that the state holds for this tensor. */
   };
 } tmo_tensor;
 
 /* A column window holds some consecutive rows of each stripe in a rolling buffer of pixels. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
-  uint32_t depth; /* Number of pixels in the rolling buffer. */
-  uint16_t rows; /* Number of rows that the column window holds of each stripe. */
+  uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
+  uint16_t rows; /* Number of rows of each stripe that the column window holds. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
@@ -356,19 +357,19 @@ typedef struct {
   uint8_t from, to;
 } tmo_message;
 
-/* Description of how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
+/* Description of how a COPY operator makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
   uint8_t fills; /* Value 1 means that all bytes of the output row are set to the fill value before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* One move of a COPY operator copies count runs of adjacent bytes, each of bytes bytes. In output row y, run i begins at byte target plus i times
- * target_step. In the input row, run i begins at byte source plus i times source_step plus the phase. The phase is phase_step times ((y + shift) %
- * period). If the operator adds up its input, y is the number of the input row, and the phase is added to the target instead of the source. */
+/* One move of a COPY operator copies count pieces of bytes adjacent bytes. In output row y, piece i begins at byte target + i * target_step. In the
+ * input row, piece i begins at byte source + i * source_step + phase. The phase is phase_step * ((y + shift) % period). If the operator adds up its
+ * input, y is the index of the input row, and the phase is added to the target instead. */
 typedef struct {
-  /* Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0. If the row does not exist, the
-   * move copies nothing. */
+  /* Index of the input row that the move reads. The index counts all rows that the iteration reads, beginning with operand 0. A move copies nothing
+   * if its input row does not exist. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -384,13 +385,13 @@ typedef struct {
   uint32_t place; /* Offset of the copied weights in the workspace, a multiple of 16. */
 } tmo_copied;
 
-/* Operator of a program. The kind of an operator determines the content of its arrays (docs/program-format.md). */
+/* An operator of a program. The kind of an operator determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */
   int8_t input_zero_point[4], output_zero_point;
-  int8_t act_min; /* Values of the output are limited to the range from act_min to act_max. */
-  int8_t act_max; /* Values of the output are limited to the range from act_min to act_max. */
+  int8_t act_min; /* Outputs are limited to the range from act_min to act_max. */
+  int8_t act_max; /* Outputs are limited to the range from act_min to act_max. */
   uint8_t n_inputs;
   uint16_t input[4]; /* Indices of the operands in the table of tensors. */
   uint16_t output; /* Index of the output in the table of tensors. */
@@ -443,58 +444,60 @@ typedef struct {
      * float[channels / 4] for float32 kinds. */
     uint32_t bias;
     uint32_t curve; /* LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]. */
-    uint32_t scales; /* Offset of a packed operator's biases and scales, if the weights do not contain them. */
+    uint32_t scales; /* Offset in the program of a packed operator's biases and scales, or 0 if the weights contain them. */
   };
-  /* Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
-   * multiplier. */
+  /* Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have a multiplier for each input, and then a multiplier for the
+   * output. */
   uint32_t multipliers;
-  uint32_t shifts; /* Offset of the shifts in the program, an int8_t[]. A positive shift goes to the left. */
+  uint32_t shifts; /* Offset of the shifts in the program, an int8_t[]. A positive shift is a shift to the left. */
   union {
-    /* Offset of sums in the workspace, a multiple of 4. An operator that sums its input row by row has an int32_t for each output element. An
-     * operator that sums channel groups has an int32_t for each output element of its largest stripe of rows. */
+    /* Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input row by row has an int32_t for each output element.
+     * An operator that adds up channel groups has an int32_t for each output element of its largest stripe of rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
   uint16_t channel_groups; /* Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
-  uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer. */
-  uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if a window determines the rows that are read. */
+  uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels. */
+  uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window. */
 } tmo_op;
 
-/* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
+/* The loops of a group alternate between its operators, which are numbers first_op to first_op + n_ops - 1. */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* Offset of the counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. In a tiled group, a
-   * tmo_iteration[n_ops] says what each operator computes next. */
+  /* Offset of the loop counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the index of the next row of each operator. In a tiled
+   * group, a tmo_iteration[n_ops] tells what each operator computes next. */
   uint32_t counters;
   uint16_t stripes; /* Number of stripes of the group, or 0 if the group runs row by row. */
   uint8_t reserved_10[2];
   uint32_t loops; /* Offset of the loop codes in the program, which are TMO_LOOP_* constants. */
 } tmo_group;
 
-/* Part of the output that an operator in a tiled group computes next. */
+/* Part of the output that an operator of a tiled group computes next. */
 typedef struct {
   uint16_t stripe, channel_group, tile, row;
 } tmo_iteration;
 
 /* Division of an operator's iterations between two cores. */
 typedef struct {
-  uint16_t kind; /* Kind of the division, a TMO_SHARDING_* constant. */
+  uint16_t kind; /* Whether rows are divided by columns or by channels or not at all, a TMO_SHARDING_* constant. */
   uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
-    uint32_t accumulator; /* Offset in the workspace of core 1's scratch or sums. For core 0, the offset is tmo_op.accumulator. */
+    uint32_t accumulator; /* Offset of core 1's scratch or sums in the workspace. Core 0 uses the offset tmo_op.accumulator. */
     uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
 } tmo_sharding;
 
-/* Division of a run between two cores. Both cores step through all iterations with their own counters, and each core computes its part of every
+/* Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and each core computes a part of every
  * iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses bytes
- * that the other core writes. A program for two cores has only row groups, no state, and input 0 in the arena. */
+ * that the other core writes. A program for two cores has only groups that run row by row, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  uint32_t serial; /* Offset in the program of an array with a bit per iteration, or 0. Core 0 runs iterations with a set bit. */
-  uint32_t counters; /* Number of bytes between the counters of core 0 and the counters of core 1. */
+  /* Offset of an array in the program with a bit for each iteration, or 0 without such iterations. Core 0 runs an iteration alone if its bit is set.
+   * */
+  uint32_t serial;
+  uint32_t counters; /* Number of bytes from the loop counters of core 0 to the loop counters of core 1. */
 } tmo_cores;
 
 #endif /* TMO_PROGRAM_H_ */
