@@ -1,4 +1,4 @@
-"""Writes into the rewritten model the operators that TFLM's own kernels run, whole or in parts."""
+"""Writes the operators that TFLM's own kernels run into the rewritten model."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +24,9 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
     """Return the TFLM operators that compute the same as an operator of the plan.
 
-    An operator that only changes a shape reads the new shape from a constant. If the original model lacks the
-    operator, the operator becomes a RESHAPE. Raises PlanError if an operator that computes
-    values has other inputs than in the original model.
+    An operator that only changes a shape reads the new shape from a constant. A change of shape that is not in the
+    original model becomes a RESHAPE. Raises PlanError if an operator that computes values has other inputs than in the
+    original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]

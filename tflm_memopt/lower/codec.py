@@ -1,4 +1,4 @@
-"""Encodes records of a program as bytes and decodes them, by the types of their fields (format/fields.py)."""
+"""Encodes records of a program as bytes and decodes them. The types of their fields are in format/fields.py."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ class RecordWriter:
     context: Any = None
 
     def record(self, record: Any) -> bytes:
-        """Return the bytes of a record, and of the records that are stored directly after it."""
+        """Return a record as bytes, followed by the records that are stored directly after it."""
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)
         return raw.tobytes() + behind
 
     def table(self, records: tuple[Any, ...]) -> int:
-        """Add records to the constants, and return the offset of the first record, or 0 for no records."""
+        """Add records to the constants, and return the offset of the first record. No records have offset 0."""
         data = b"".join(self.record(record) for record in records)
         return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
 
@@ -92,7 +92,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""Sizes of the arrays of a record, by field. A field without an entry is not stored in the record."""
+"""Shapes of the arrays of a record, by name of the field. Arrays without a shape are not stored."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
@@ -102,7 +102,7 @@ class RecordReader:
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """For each record type, a function that computes the sizes of the record's arrays from (numbers, context)."""
+    """For each record type, a function (numbers, context) that returns the shapes of the record's arrays."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]
@@ -146,7 +146,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores the field. A field that is not stored has its default value."""
+    """Return whether the record stores the field. Otherwise the field has its default value."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):

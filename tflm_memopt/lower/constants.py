@@ -12,7 +12,9 @@ SHARED = 256
 
 
 class ConstantPool:
-    """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another one."""
+    """Aligned constants. Equal constants are stored once. A constant that is a part of a larger constant needs no bytes
+    of its own.
+    """
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
         """`start` is the offset of the first constant. `expected` has the constants that the caller will add later."""
@@ -21,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant that begins with the given bytes, and that may contain other constants."""
+        """By its first bytes, the longest expected constant, which may contain other constants."""
 
     @property
     def end(self) -> int:

@@ -1,4 +1,4 @@
-"""Encodes the order of a group's iterations as loop codes of a program, and decodes loop codes."""
+"""Encodes the loops of a group as loop codes of a program, and decodes loop codes."""
 
 import struct
 from typing import Any
@@ -9,7 +9,6 @@ from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat
 
 
 def loop_codes(loops: Loops, _: Any = None) -> bytes:
-    """Return the loop codes, including the final END."""
     codes = bytearray()
     for item in loops:
         if isinstance(item, Repeat):
@@ -30,7 +29,7 @@ def _code(code: LoopCode, *numbers: int) -> bytes:
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """Decode the loops whose codes begin at byte `at`, as the inverse of `loop_codes`."""
+    """Decode the loops whose codes begin at byte `at`."""
     return _loops_from(data, at)[0]
 
 

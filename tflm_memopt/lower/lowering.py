@@ -38,7 +38,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 @dataclass(frozen=True, slots=True)
 class CustomOp:
-    """A custom operator of the rewritten model: its groups, and the TFLM tensors that they read and write."""
+    """A custom operator of the rewritten model: its groups, and the TFLM tensors that it reads and writes."""
 
     name: str
     groups: tuple[PlannedGroup, ...]
@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the smallest part of the arena that contains all buffers of a custom operator."""
+    """Return the smallest address range of the arena that contains all buffers of a custom operator."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -83,7 +83,7 @@ class _Lowering:
         self.step = -1
         self.layout: int = RowLayout.HWC
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        states = self.plan.states  # A sliding input has a counter, which is stored after the last rolling buffer.
+        states = self.plan.states  # The counter of a sliding input is the last state.
         own = [state for state in states if (states[-2] if state.tensor == WINDOW else state).tensor in kept]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
 
@@ -226,7 +226,9 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the number of a tensor's record. `nests` has the loop nests of the tensors that the group makes."""
+        """Return the index of a tensor's record. `nests` has the loops of the operators of the
+        group, by output tensor.
+        """
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -234,7 +236,7 @@ class _Lowering:
         base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
-            depth = 1  # An operator that never runs has no buffer, but its record must name a place.
+            depth = 1  # An operator that never runs has a record without a buffer.
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -275,7 +277,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an output becomes complete. int32 sums become complete in the last stripe."""
+    """Return the stripes that complete an output. int32 sums are complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

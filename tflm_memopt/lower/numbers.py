@@ -1,6 +1,6 @@
-"""Collects the numbers with which operators compute, to compare a program with the original model.
+"""Collects the constants of operators, to compare a program with the original model.
 
-The numbers of an original operator are packed in the same way as those of the program.
+The constants of an original operator are packed in the same way as those of the program.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""The arrays of an operator's numbers, by name. Arrays without nonzero numbers are left out."""
+"""The constants of an operator by name. Arrays of zeros are left out."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
-"""Names of the numbers that a program stores for a single operator."""
+"""Names of constants that each operator stores for itself."""
 SUMMED = Kind.SUMS
-"""Kind of the operators whose products several devices add up."""
+"""Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators whose constants are not compared: they have none, or several devices share the operator."""
+"""Kinds of operators whose constants are not compared, because they have none or several devices share them."""
 
 
 class ConstantForm(NamedTuple):
@@ -96,7 +96,7 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """For each name, return how many numbers differ, or return None if two arrays have different shapes."""
+    """By name, return how many constants differ, or return None if two arrays have different shapes."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)
@@ -121,7 +121,7 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the operator's parameter without the bits that depend on the order of operands or on packed weights."""
+    """Return the operator's parameter without bits that depend on the order of operands or on packed weights."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param

@@ -27,7 +27,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 def in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands.
 
-    `demanded` are the numbers of the inputs in the order of the program.
+    `demanded` has the indices of the inputs in the order of the program.
     """
     order = _order(op, demanded)
     return {
@@ -70,7 +70,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def _copy(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY, whose operand k is operand order[k] of the model and has the rows access[k]."""
+    """Operand k of the record is operand `order[k]` of the model and reads the rows `access[k]`."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

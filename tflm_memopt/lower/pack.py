@@ -11,9 +11,9 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""A vector holds sixteen channels: first the multiples of 4, then the numbers with remainder 2, 1 and 3."""
+"""A vector holds sixteen channels: first the multiples of 4, then channels with remainder 2, 1 and 3."""
 TURN = 3
-"""The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
+"""Packed depthwise convolutions have zeros up to a multiple of this number of taps."""
 
 
 class Packed(NamedTuple):
@@ -55,7 +55,7 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return the number of weight bytes and the number of int32 scales of an operator with packed weights."""
+    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales."""
     if packing is Packing.DSP_ADD:
         return None, 11
     taps = kernel[0] * kernel[1]
@@ -79,7 +79,9 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3], each 256 × B + A."""
+    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3],
+    each `256 * B + A`.
+    """
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
@@ -92,7 +94,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of each three pairs of channels interleaved, except the last 2 or 4 pairs."""
+    """Interleave the words of dsp_weights() for three pairs of channels at a time, apart from the last 2 or 4 pairs."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -100,7 +102,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each pair of channels A and B, return bias A, 256 × bias B + bias A (modulo 2^32), and both scales."""
+    """For each pair of channels A and B, return bias A, `256 * bias B + bias A` modulo 2^32, and both scales."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -111,9 +113,10 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    `filters` are the weights [channel][kernel_h][kernel_w][1]. `scales` is the result of _scales(). Each group of four
-    channels has its biases, its taps and its scales (m2, c and e). Three taps at a time are stored as int16: two taps
-    of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier channels.
+    `filters` has the weights [channel][kernel_h][kernel_w][1]. `scales` is the result of _scales(). Four channels at a
+    time are stored: their biases, their taps and their scales (m2, c and e). Three taps at a time are stored as int16:
+    two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last four channels may include channels that
+    are already stored.
     """
     padded = _padded(filters, TURN).astype(np.int16)
     stream = []
@@ -145,16 +148,18 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts per four channels. Unused channels get multiplier 0 and shift -1."""
+    """Return biases, multipliers and shifts for four channels at a time. Unused channels get
+    multiplier 0 and shift -1.
+    """
     return _int32(_mve_scales(op, -op.writes.c % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
-    `filters` are the weights [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps,
-    its multipliers and its shifts. The last group may repeat channels of the group before it. Fewer than sixteen
-    channels are repeated to fill one group.
+    `filters` has the weights [channel][kernel_h][kernel_w][1]. Sixteen channels at a time are stored: their biases,
+    their taps, their multipliers and their shifts. The last sixteen channels may include channels that are already
+    stored. If there are fewer than sixteen channels, they are repeated to make sixteen.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     padded, scales = _padded(filters[again], 2), scales[again]
@@ -171,7 +176,7 @@ def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def rvv_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers, and right shifts. Each int32 holds the right shifts of two channels."""
+    """Return biases, multipliers, and right shifts, with the shifts of two channels in an int32."""
     bias, multipliers, shifts = _mve_scales(op).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts
@@ -189,13 +194,15 @@ def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
 
 
 def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArray[np.int8]:
-    """Append zeros up to multiples of `values` values of a channel and of `channels` channels."""
+    """Append zeros up to a multiple of `values` weights per channel, and up to a multiple of `channels` channels."""
     flat = filters.reshape(len(filters), -1)
     return np.pad(flat, ((0, -len(flat) % channels), (0, -flat.shape[1] % values)))
 
 
 def _starts(channels: int, each: int) -> list[int]:
-    """Return the first channel of each group of `each` channels. The last group may overlap the one before it."""
+    """Divide channels into sets of `each` channels, and return the first channel of each set. The last set may overlap
+    the set before it.
+    """
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 
 
@@ -208,7 +215,7 @@ def _mve_scales(op: RowOp, more: int = 0) -> NDArray[np.int64]:
 def _scales(op: RowOp) -> NDArray[np.int64]:
     """Return each channel's bias, doubled multiplier (m2), rounding constant (c) and right shift (e).
 
-    The sum of a channel with multiplier 0 counts as 0.
+    A channel with multiplier 0 gets weights and a bias of 0.
     """
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)
@@ -221,7 +228,6 @@ def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
-    """Return the weights as a program stores them for a kernel without packed weights."""
     return in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
 
 

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the needed parts. A library that lacks a needed part rejects the program. The C code that
-the converter emits contains only the parts that its programs list.
+The header of a program lists the needed parts, and a library without one of them rejects the program. The C code that
+the converter emits contains only these parts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,18 +15,22 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that an operator needs only for some of its sizes. The sizes are smaller if two cores share an operator."""
+"""Optional parts that an operator needs only for some of its sizes. All of them are needed if two cores share
+operators, because each core computes smaller sizes.
+"""
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
-"""Poolings, additions and tables of at most this many pixels do without the library's part PIXELS."""
+"""Poolings, additions and tables of at most this number of pixels do without the library's part PIXELS."""
 FEW_MACS = 500
-"""An operator needs no assembly for a single pixel with at most 1 / FEW_MACS of the program's multiplications."""
+"""An operator needs no assembly for single pixels if its share of the program's multiplications is at most 1 /
+FEW_MACS.
+"""
 FEW_ROWS = 4
-"""An operator with at most this many rows is fast enough without the part SEVERAL_ROWS."""
+"""An operator with at most this number of rows is fast enough without the library's part SEVERAL_ROWS."""
 
 
 def parts(program: Program) -> int:
-    """Return an integer in which a bit is set for each part of the library that the program needs."""
+    """Return an integer with a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     valid = [op for op in program.ops if op.inputs and max(*op.inputs, op.output) < len(program.tensors)]
     macs = sum(_macs(op, program.tensors) for op in valid)
@@ -51,7 +55,7 @@ def _of_tables(program: Program) -> Iterator[Part]:
 
 
 def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
-    """Return the multiply-accumulates of a packed operator with weights, or 0."""
+    """Return the number of multiply-accumulates of a packed operator with weights. Other operators have 0."""
     if op.packing in (Packing.NONE, Packing.DSP_ADD):
         return 0
     source, made = tensors[op.inputs[0]], tensors[op.output]
@@ -60,7 +64,9 @@ def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
 
 
 def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
-    """Yield the parts that an operator needs. `small` tells whether code that is not in assembly is fast enough."""
+    """Yield the parts of the library that an operator needs. `small` tells whether code without assembly is fast
+    enough.
+    """
     source, made = tensors[op.inputs[0]], tensors[op.output]
     plain, dsp = op.packing is Packing.NONE, op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     asks = {
@@ -101,7 +107,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether the operator has enough iterations of tmo_iterate_pixel() to need the part PIXELS for speed."""
+    """Return whether tmo_iterate_pixel() runs often enough to need the part PIXELS for speed."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     if not kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole):
         return False

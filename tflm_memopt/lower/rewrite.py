@@ -28,7 +28,7 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. `tree` is the original model after `changes`, in which operators are replaced."""
+    """Return the rewritten model as bytes. `tree` is the original model after `changes`. Its operators are replaced."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)
@@ -38,7 +38,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # The other subgraphs are removed because no operator calls them and their signatures may be damaged.
+        # No operator calls the other subgraphs, and their signatures may be damaged.
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -69,7 +69,7 @@ def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Bui
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_group and step.region not in stateful:  # operators with a common state stay together
+        elif op_per_group and step.region not in stateful:  # Operators that share a state stay together.
             yield _alone(groups[number])
         elif number in calls:
             region = region_of(plan.operators(calls[number]), graph.ops, use)
@@ -109,7 +109,9 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
 
 
 def _place_input(tree: Any, graph: RowGraph) -> None:
-    """Change a streamed input's shape to the rows that arrive at once, or remove an external input from the model."""
+    """A streamed input gets the shape of the rows that arrive at once, and an external input is
+    removed from the model.
+    """
     if graph.source and graph.source.space is Space.EXTERNAL:
         writer.drop_input(tree, graph.source.tensor)
     for t in graph.model.inputs:
@@ -154,7 +156,7 @@ def programs(rewritten: Graph) -> Sequence[bytes]:
 
 
 MOST_LINES = 32
-"""Maximum number of groups that a custom operator describes as text, since text takes flash."""
+"""Maximum number of groups that a custom operator describes as text. More text would take more flash."""
 
 
 def _options(custom: CustomOp) -> bytes:

@@ -40,7 +40,7 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Return the bytes of a program, whose address must be a multiple of 16.
+    """Encode a program. The address of the bytes must be a multiple of 16.
 
     Raises PlanError if a number does not fit its field.
     """
@@ -75,12 +75,12 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
     buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
-    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # a buffer without rows ends the table
+    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # A buffer without rows ends the table.
     return RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
 
 
 def unpack(data: bytes) -> Program:
-    """Decode a program. Raises ModelError for incomplete data or another version of the format."""
+    """Decode a program. Raises ModelError for incomplete data or for another version of the format."""
     try:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)

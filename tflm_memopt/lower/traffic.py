@@ -1,8 +1,7 @@
-"""Counts the bytes per inference that a plan moves from and to slow memory, and the constants that it reads.
+"""Counts how many bytes an inference moves from and to slow memory, and how many bytes of constants it reads.
 
-The module plan/iteration/traffic.py defines what an iteration reads and writes. Each iteration also reads the constants
-of its operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
-tests/counted_traffic.py counts the same bytes while a program runs.
+Each iteration reads the constants of its operator once, or only those of its channel group. Weights that a program
+copies to the arena are read once. The test tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
 from __future__ import annotations
@@ -25,12 +24,14 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference that custom operators move. Bytes that TFLM's own kernels move do not count."""
+    """Numbers of bytes that custom operators move in an inference. Bytes that TFLM's own kernels
+    move are not counted.
+    """
 
     slow_read: int = 0
     slow_written: int = 0
     weights_read: int = 0
-    """Bytes of weights, biases and scales that are read from the program, normally in flash."""
+    """Number of bytes of weights, biases and scales that are read from the program, normally in flash."""
 
     def __add__(self, other: BytesMoved) -> BytesMoved:
         return BytesMoved(
@@ -54,7 +55,9 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """Return the bytes of constants that iterations read. `copied` bytes of weights are copied before them."""
+    """Return how many bytes of constants the iterations read. `copied` is the number of bytes of weights that the
+    program copies to the arena.
+    """
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes
@@ -67,11 +70,11 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return the bytes of constants that iterations of the given channel groups read.
+    """Return how many bytes of constants the iterations of the given channel groups read.
 
     `nbytes` is the number of bytes of all constants. `split` is the total number of channels. `each` is the number of
-    channels of a group. The last group may have fewer channels. An iteration that only finishes sums, after the last
-    group, reads no constants.
+    channels of a channel group. The last channel group may have fewer. An iteration that only finishes sums reads no
+    constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())
