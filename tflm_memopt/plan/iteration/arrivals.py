@@ -1,7 +1,7 @@
-"""Determines the memory that a streamed or external input takes in a group of operators.
+"""Finds the memory for a streamed or external input in a group of operators.
 
-A streamed input takes a tensor for the rows that arrived last, and a rolling buffer for older rows that are still
-needed. An external input takes no memory, except for the pixels of one window if they are converted to int8.
+A streamed input takes one tensor for the newest rows, and a rolling buffer for older rows that are read later. An
+external input only takes memory for the pixels that are converted to int8.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return how many bytes of an external input, under one window or a row of windows, become int8 at once."""
+    """Return how many bytes of an external input are converted to int8 at once."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0
@@ -30,20 +30,18 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Moments at which rows of a streamed input arrive in a group, each row as late as possible."""
+    """Moments at which the caller pushes rows of a streamed input, each as late as possible."""
 
     depth: int
-    """Maximum number of older input rows that must be kept."""
+    """Maximum number of older input rows that a rolling buffer must keep."""
     pushed: Ints
-    """Positions of the iterations before which rows arrive, apart from the rows that arrive before the group."""
+    """Positions of the iterations that wait for new rows. The first rows arrive before the group and have no entry."""
     last: int
-    """Position of the last iteration that reads the input."""
     all_rows: bool
-    """Whether some iteration needs the last row, which otherwise arrives after the group."""
+    """Whether an iteration reads the last row. Otherwise the last row arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:
-    """Return when rows arrive, or None if the group reads no streamed input."""
     source = trace.source
     if source is None or not source.pushed or not (parts := list(_readings(trace, source.tensor))):
         return None

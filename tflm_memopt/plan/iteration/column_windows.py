@@ -1,10 +1,8 @@
-"""Finds the place and the lifetime of pixels that one operator of a tiled group passes to another.
+"""Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-Adjacent rows of a stripe that are needed for the same number of later stripes form a column window. A column window is
-a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. If no later stripe
-needs the rows, a column window holds a few columns of the rows. If a later stripe needs the rows, a column window holds
-whole lines, like the line buffers of vMCU and msf-CNN. The simulation gives the write and the last read of every pixel,
-so the sizes are exact. Two live pixels never share a place.
+A column window holds adjacent rows of a stripe that are needed for equally many later stripes. Its pixels are stored
+column by column in a rolling buffer. A column window holds only a few columns if no later stripe reads its rows. A
+column window holds whole rows if a later stripe reads them, like the line buffers of vMCU and msf-CNN.
 """
 
 import itertools
@@ -18,7 +16,6 @@ from tflm_memopt.plan.plan import ColumnWindow
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
-    """Return the times at which an operator's pixels are written and last read."""
     if producer.key not in trace.lives:
         trace.lives[producer.key] = _lives(trace, producer)
     return trace.lives[producer.key]
@@ -42,7 +39,9 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-    """Return which of the reader's iterations read the tensor and, for each, the iterations that make its pixels."""
+    """Return the reader's iterations that read the tensor and, for each of them, the producer's iterations that write
+    its pixels.
+    """
     (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
     (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()
     if producer.iterative:
@@ -64,7 +63,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
     has_messages = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
-    grain = producer.op.writes.w if has_messages else 1  # A message carries a whole row.
+    grain = producer.op.writes.w if has_messages else 1  # A message to another device carries a whole row.
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
@@ -77,7 +76,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the place of each iteration's first pixel, counted in pixels over all column windows."""
+    """For each iteration, return the place of its first pixel in the buffer, in pixels."""
     lap, residue, _ = _laps(producer, life)
     x0 = producer.iterations.x0[life.iteration]
     result, first, start = np.zeros(len(x0), dtype=np.int64), 0, 0
@@ -113,7 +112,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest buffer, in multiples of `grain` pixels, in which no two live pixels share a place."""
+    """Return the smallest multiple of `grain` pixels for which no two live pixels share a place."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain
@@ -127,7 +126,7 @@ def _most_alive(written: Ints, read: Ints) -> int:
 
 
 def _fits(index: Ints, written: Ints, read: Ints, depth: int) -> bool:
-    slot = (index % depth).astype(np.uint16 if depth <= 1 << 16 else np.int64)  # NumPy sorts short numbers faster.
+    slot = (index % depth).astype(np.uint16 if depth <= 1 << 16 else np.int64)
     order = slot.argsort(kind="stable")
     same = slot[order][1:] == slot[order][:-1]
     return bool(np.all((read[order][:-1] < written[order][1:])[same]))

@@ -1,7 +1,6 @@
-"""Keeps the simulated iterations of a group's last operators, for other groups that end with the same operators.
+"""Keeps the simulated iterations of a group's last operators for other groups with the same last operators.
 
-Adding operators at the front of a group changes neither the order nor the stored bytes of the group's last operators.
-Groups with the same last operators share the iterations and rolling buffers of these operators.
+An operator at the front of a group changes neither the order nor the buffers of the later operators.
 """
 
 from collections import OrderedDict
@@ -18,9 +17,8 @@ from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_ENTRIES = 1 << 21
-"""Maximum number of simulated iterations and requests that are kept for other groups."""
 PARTS = 3
-"""The fraction 1 / PARTS of a group's iterations is simulated to find out whether the group needs too many bytes."""
+"""The fraction 1 / PARTS of the iterations is simulated first, to reject groups that need too many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,9 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool, in_part: bool = False
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """`sinks` are the operators whose complete output is requested. `in_turn` tells whether to alternate between
-        parts of the outputs. With `in_part`, the result has only the first iterations of a tiled group, and buffers
-        that are at most as large as those of the whole group.
+        """`sinks` has the operators whose whole output is requested. `in_turn` tells whether to request a part of each
+        output in turn. With `in_part`, only the first iterations of a tiled group are simulated, so buffers may be
+        smaller than in the whole group.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)
@@ -98,6 +96,6 @@ def _note_lives(ending: Ending) -> None:
     for key, life in ending.lives.items():
         if key not in trace.lives:
             at = np.flatnonzero(order >= number[key])
-            made = life.written < len(at)  # A part of a group has only some of the iterations.
+            made = life.written < len(at)  # The first iterations of a group need not include all pixels.
             read = np.minimum(life.read[made], len(at) - 1)
             trace.lives[key] = Lives(life.iteration[made], at[life.written[made]], at[read], life.stripes[made])

@@ -1,4 +1,4 @@
-"""Finds the bytes that a model occupies while it is not running, such as outputs that must stay."""
+"""Finds the bytes that a model occupies while it is not running, such as outputs that the application reads."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """Return, for each buffer number, the bytes that must stay while other models run."""
+    """Return, by buffer index, the bytes that must keep their contents while other models run."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
@@ -31,9 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """For each buffer number, return the bytes that are live at any wait of a group. `waits` are the waiting
-    iterations.
-    """
+    """By buffer index, return the bytes that are live before any of the iterations `waits`."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -42,7 +40,9 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """For each wait of a group, return the live bytes of each buffer, without the newest rows of a streamed input."""
+    """By buffer index, return the bytes that are live before each of the iterations `waits`. The newest input rows are
+    left out.
+    """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -53,7 +53,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
         if live is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
-        # Rows that must be kept are copied to a rolling buffer before the model waits.
+        # Input rows that are read later are copied to a rolling buffer before the model waits.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(live, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
@@ -62,16 +62,16 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that are live when an iteration in `waits` begins, or all bytes of a live rolling buffer."""
+    """A tensor has some live bytes between two iterations. Any other buffer is live completely or not at all."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
+    if live.buffer.role is not Role.TENSOR:  # A rolling buffer must be in use before and after the wait.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
-    """Return the union of byte ranges, where two ranges of one buffer become the smallest range around both."""
+    """Join byte ranges. Two ranges of one buffer become the smallest range that contains both."""
     both = dict(one)
     for i, (bottom, top) in other.items():
         low, high = both.get(i, (bottom, top))

@@ -1,10 +1,9 @@
-"""Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
+"""Finds the live bytes of each buffer at every iteration of a group, and the minimum distance between two buffers.
 
-The live bytes of a buffer are one range. The live range of an input shrinks from its bottom, and that of an output
-grows at its top. All other buffers are either completely live or not live. The live ranges give the number of live
-bytes, which no layout can undercut, and the minimum distance of any two buffers. For one input and one output, the
-minimum distance equals min(b_In - b_Out) of the paper on vMCU (section 4). An iteration's output bytes become live
-before its input bytes are freed, unless the operator works in place.
+The live bytes of a tensor are one range: an input shrinks from its bottom, and an output grows at its top. All other
+buffers are live completely or not at all. For one input and one output, the minimum distance is min(b_In - b_Out) in
+section 4 of the paper on vMCU. If an operator does not work in place, its output bytes become live before its input
+bytes are freed.
 """
 
 from __future__ import annotations
@@ -24,31 +23,33 @@ from tflm_memopt.plan.plan import Buffer, Role
 
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
-"""Bytes of an operator's loop counters: stripe, channel group, tile and row."""
+"""Size in bytes of an operator's loop counters for stripe, channel group, tile and row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end."""
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and after the last iteration."""
 
     buffer: Buffer
     bottom: Ints
     top: Ints
     before: Ints
-    """End of the live bytes at the last read of each iteration, without the bytes that the iteration writes later."""
+    """For each iteration, the end of the bytes that are live while the iteration reads its last input."""
     replaces: frozenset[TensorId] = frozenset()
-    """Tensors whose bytes an operator may overwrite when it writes this buffer."""
+    """Inputs that the operator may overwrite when it writes the buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
+    """Inputs that may overlap the last byte that an iteration writes."""
     before_write: Ints | None = None
-    """End of a rolling buffer's live bytes just before each iteration writes, or None for other buffers."""
+    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes. Other buffers have
+    None.
+    """
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Mark all bytes of a tensor, and no bytes of other buffers, as live, so that nothing overlaps the tensor."""
+        """Treat all bytes of a tensor as live all the time, so that nothing overlaps the tensor."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -58,15 +59,15 @@ class LiveRange:
 @dataclass(frozen=True, slots=True)
 class GroupBorder:
     dying: tuple[TensorId, ...]
-    """Tensors that no operator reads after the group."""
+    """Tensors that are live before the group but not after it."""
     born: tuple[TensorId, ...]
-    """Tensors that the group writes and that are read later."""
+    """Tensors that the group writes and that are live after it."""
     through: tuple[TensorId, ...]
     """Tensors that are live before and after the group."""
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the rolling buffer of an output inside the group, with pixels in a tiled group and otherwise with rows."""
+    """A tiled group stores pixels in the rolling buffer, and any other group stores rows."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -77,7 +78,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return the smallest rolling buffer of pixels that a simulation with this beginning can have."""
+    """Return the smallest rolling buffer for pixels, if the trace has only the first iterations."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times
@@ -89,7 +90,7 @@ def least_buffer(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live bytes of each buffer of a group. Tensors that the group does not use are left out."""
+    """Return the live bytes of each buffer that a group uses."""
     moments = np.arange(trace.times, dtype=np.int64)
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -123,7 +124,7 @@ def live_ranges(
 
 
 def _scratch(trace: Trace) -> Iterator[LiveRange]:
-    """Yield the scratch memory, which all operators share because only one operator runs at a time."""
+    """All operators of a group share the scratch memory, because only one operator runs at a time."""
     zero = np.zeros(trace.times, dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -151,10 +152,10 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the live bytes of each buffer that a group needs in addition for a new operator.
+    """Yield the live bytes of each additional buffer that a new operator brings into a group.
 
-    Each result is a pair: the live bytes during every iteration, and those just before every iteration.
-    `rolling_buffer` is the buffer of the output, or None if the output is whole.
+    Each pair has the number of live bytes during every iteration, and the number just before it. `rolling_buffer` holds
+    the operator's output, and is None if the output stays whole.
     """
     moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)
@@ -176,11 +177,11 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether a rolling buffer is in use just after and just before the writes of each iteration."""
+    """Return two arrays: whether a rolling buffer is in use after, and before, the writes of each iteration."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # Written bytes count as live even if nothing reads them.
+        in_use = (top > dead) | (top > before)  # Written bytes count as live even if no operator reads them.
         return in_use, before > dead
     life, length = lives(trace, writer), trace.times
     written = np.bincount(life.written, minlength=length)
@@ -189,8 +190,8 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """Return the field LiveRange.before of an output that may overwrite an input. The output may overlap an input by
-    whole pixels, so all bytes below an output pixel count as live.
+    """Return LiveRange.before for an output that may overwrite an input. Only whole pixels may overlap the input, so
+    all bytes below an output pixel count as live.
     """
     if not writer.stripes:
         return before_write
@@ -200,7 +201,7 @@ def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, befo
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """For each iteration, return how many bytes of a whole output exist at its end, and how many at its last read."""
+    """Return two numbers of output bytes for each iteration: written at its end, and written at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -208,14 +209,12 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Return whether an iteration finishes all reads before it writes the last byte of a whole output."""
+    """Return whether each iteration writes its last output byte after all its reads."""
     return writer.op.ends_late and not writer.iterative and writer.nest.channel_groups == 1
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place.
-
-    The rows of a streamed input move, so they cannot be overwritten. If tiles have several columns, pixels may wrap
+    """No operator may overwrite a streamed input, because its rows move. Pixels of a tile with several columns may wrap
     around in a rolling buffer, so no output may overwrite the buffer.
     """
     if not writer.op.in_place:
@@ -231,7 +230,9 @@ def most_alive(ranges: Iterable[LiveRange]) -> int:
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return the minimum distance of the starts of each pair (lower, upper) of ranges that are live together."""
+    """For each pair (lower, upper) of buffers that are live together, return the minimum distance between their starts
+    in bytes.
+    """
     result: dict[tuple[int, int], int] = {}
     live = [r.top > r.bottom for r in ranges]
     for u, a in enumerate(ranges):
@@ -242,10 +243,10 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 
 
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
-    """Return the minimum distance from the start of `lower` to the start of `upper`.
+    """Return the minimum number of bytes from the start of `lower` to the start of `upper`.
 
-    An operator that works in place reads each byte before it overwrites it, so its output may lie at or below its
-    input. An operator that writes the last byte of its output after all reads may overlap its input with this byte.
+    An operator that works in place reads each input byte before writing an output byte to its address. The last output
+    byte of an operator may overlap the input if the operator writes the byte after all reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces
@@ -254,7 +255,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[both].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # The arrival of an unread row overwrites other rows, which may be read later.
+    # A new row overwrites older rows, and some of these rows may be read later.
     before_write = upper.top if upper.before_write is None else upper.before_write
     later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

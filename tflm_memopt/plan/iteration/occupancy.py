@@ -1,4 +1,4 @@
-"""Finds the live bytes of every buffer over time, in a few moments per group, for the memory map."""
+"""Finds the live bytes of every buffer over time, for the memory map."""
 
 import itertools
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments into which the memory map divides the time of a group, so that a screen shows them."""
+"""The memory map divides each group into at most this number of moments, so that a screen can show them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Chooses the iterations between which a model lets other models run: often enough, with few live bytes."""
+"""Chooses the iterations between which other models may run: often enough, and when few bytes are live."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LEVELS = 3
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Possible pauses of a plan, each between two iterations of a group."""
+    """Moments between two iterations at which other models may run."""
 
     after: Ints
     step: Ints
@@ -26,11 +26,10 @@ class Moments:
 
     @property
     def longest(self) -> float:
-        """The longest time between two neighbouring pauses."""
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of live bytes, smallest first, that allow pauses with at most `apart` time between them."""
+        """Return limits of live bytes in ascending order, for which pauses can be at most `apart` apart."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -44,7 +43,7 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the fewest pauses with at most `apart` time between them, each with at most `alive` live bytes."""
+        """Return the fewest pauses that are at most `apart` apart and have at most `alive` live bytes."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0
@@ -56,7 +55,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return the possible pauses. cost: by operator number, the time of all its iterations together."""
+    """Return all moments at which a plan can pause. cost: by operator, the total time of its iterations."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
@@ -74,7 +73,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """For each buffer number, return the bytes that must stay at the chosen pauses."""
+    """By buffer index, return the bytes that must stay at the chosen pauses."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

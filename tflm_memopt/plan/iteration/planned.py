@@ -1,4 +1,4 @@
-"""Combines a checked plan with its operators. The iterations of each group are simulated only once."""
+"""Combines a checked plan with its operators, and simulates the iterations of each group once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class PlannedGroup:
 
     @cached_property
     def trace(self) -> Trace:
-        """All iterations of the group, with rows numbered in the order in which the group makes them."""
+        """All iterations of the group. Rows are counted in the order in which the group makes them."""
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
@@ -70,7 +70,9 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live bytes for layouts, by buffer number. A reversed group frees only whole rows or pixels of its buffers."""
+        """Live bytes by buffer index, as layouts need them. A group in reversed row order only frees whole rows or
+        pixels.
+        """
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)
@@ -79,13 +81,13 @@ class PlannedGroup:
 
 @dataclass(frozen=True)
 class Planned:
-    """A checked plan of a model, with the model's operators."""
+    """A checked plan of a model, with the operators that it runs."""
 
     graph: RowGraph
     plan: Plan
 
     @cached_property
     def groups(self) -> Mapping[int, PlannedGroup]:
-        """The groups of the plan by the number of their plan step."""
+        """The groups of the plan, by the index of the step in the plan."""
         steps = enumerate(self.plan.steps)
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}

@@ -1,9 +1,8 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-The last operators of a group request rows or pixels. Before an iteration runs, it requests the pixels of each of its
-inputs. With this order of requests, the sizes of rolling buffers are exact for any graph, as in the CSDF view of Jung
-et al. (joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
-changes the order of the later ones. Longer groups reuse the order of shorter groups.
+Before an iteration runs, it requests the pixels that it reads. Requests make the sizes of rolling buffers exact for any
+graph, as in the CSDF model of Jung et al. (joint memory of several CNNs). An additional operator at the front never
+changes the order of later operators, so longer groups reuse the order of shorter ones.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
-"""Operator number in Trace.entry for a request from outside the group."""
+"""Operator in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. Any other number is a request for an input or a tensor."""
+"""Value in Trace.entry for an iteration that runs. Other values stand for a request."""
 _SLOTS = 32
-"""Number of low bits of Trace.entry, above which the operator's number is stored."""
+"""Trace.entry stores the operator's key above this number of low bits."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """An operator of a group with the order of its iterations."""
+    """An operator of a group, with its loops."""
 
     stage: Stage
     op: RowOp
@@ -60,17 +59,17 @@ class Member:
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
-        """Cache of the operator's work, by the iterations and all other values that determine the work."""
+        """Results of calculations of the operator's work, by all values on which the work depends."""
         return {}
 
     @cached_property
     def executed(self) -> dict[tuple[object, ...], KnownIterations]:
-        """Cache of the iterations that run, by the requests for the operator's output."""
+        """Known sequences of the operator's iterations, by the requests for its output."""
         return {}
 
     @cached_property
     def sum_bytes(self) -> int:
-        """Bytes of the int32 sums of all outputs or, with channel groups, of the outputs of one stripe."""
+        """Size in bytes of the int32 sums, which are kept for all outputs or, with channel groups, for one stripe."""
         if self.nest.sums:
             each = self.iterations
             return 4 * int((each.hi - each.lo).max()) * self.op.writes.row_bytes
@@ -86,7 +85,7 @@ class Member:
         return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
     def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return the half-open, possibly empty range of rows of input k that each of these iterations reads."""
+        """Return the rows of input k that each iteration reads, as half-open ranges, which may be empty."""
         start, end = self._rows[k]
         return start[iteration], end[iteration]
 
@@ -95,7 +94,9 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that iterations compute, without iterations that only write finished sums."""
+        """Return how many pixels the iterations compute. An iteration that only writes finished
+        sums computes no pixel.
+        """
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -104,7 +105,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the half-open range of iterations that a kernel computes in one call."""
+        """For each iteration, the half-open range of iterations that the same kernel call computes."""
         each, most = self.iterations, self.stage.at_once
         number = np.arange(len(each), dtype=np.int64)
         if most == 1:
@@ -120,8 +121,6 @@ class Member:
             pieces > 1, np.minimum(first + high, first - first_row + made), each.start[each.stripe] + end_column * made
         )
         return first, end
-
-    # The properties are cached, because the search needs them repeatedly.
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
@@ -142,9 +141,9 @@ class Member:
         x0, x1, columns = self.iterations.x0, self.iterations.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # the operator reads whole rows
+        if not self.op.tileable:  # The operator reads whole rows.
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
-        # A broadcast operand has column 0 only.
+        # An operand that is broadcast along the row has column 0 only.
         firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
         ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
         return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
@@ -172,9 +171,9 @@ class Member:
 
     @cached_property
     def bytes_written(self) -> Ints:
-        """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
+        """For each iteration, the end of the output bytes written so far, or 0 if the iteration only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # If iterations scatter no input rows, the last iteration writes everything.
+        if self.iterative:  # Only the last iteration writes the output, except in operators that scatter input rows.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # Each channel group writes some bytes of the last pixel of a stripe.
@@ -193,9 +192,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For each iteration, the positions of the iterations that write and last read its pixels.
+    """For each iteration of an operator, the positions of the iterations that write and last read its pixels.
 
-    `stripes` is the number of stripes from the write to the last read.
+    `stripes` has the number of stripes between writing and the last read.
     """
 
     iteration: Ints
@@ -206,16 +205,16 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The iterations of a group in order, with the requests that cause them."""
+    """The iterations of a group in execution order, together with the requests that cause them."""
 
     members: tuple[Member, ...]
     entry: Ints
-    """Each number encodes an operator (or OUTSIDE) and the input that the operator requests (or EXECUTE)."""
+    """Each element combines an operator (or OUTSIDE) with its requested input (or EXECUTE)."""
     iteration: Ints
-    """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
+    """Index of the iteration that runs. For a request from outside the group, index of the requested iteration."""
     wanted: frozenset[TensorId]
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
-    """For each tensor, the operators that read it, each with the number of the input."""
+    """For each tensor, the operators that read it, and the index of the operand."""
     source: InputSource | None = None
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
@@ -227,37 +226,38 @@ class Trace:
 
     @cached_property
     def moments(self) -> Ints:
-        """The position of each iteration in Trace.entry."""
+        """Positions in Trace.entry at which iterations run."""
         at: Ints = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()[0]
         return at
 
     @property
     def times(self) -> int:
-        """Number of iterations, plus 1 for the time after the last iteration."""
+        """Number of iterations plus 1, for the time after the last iteration."""
         return len(self.moments) + 1
 
     @cached_property
     def executed(self) -> Ints:
-        """Number of the operator that runs, for each iteration."""
+        """Key of the operator that runs, for each iteration."""
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return two arrays: when each iteration of the operator runs, and the number of each iteration."""
+        """Return two arrays with an element for each iteration of the operator: its position in the group, and its
+        index.
+        """
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()
             self._iterations[key] = at, self.iteration[self.moments[at]]
         return self._iterations[key]
 
     def requests(self, op: int, slot: int) -> Ints:
-        """Return the positions in Trace.entry at which an operator requests an input."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of core 1's scratch while this operator runs, or 0 with one core.
+        """Return the offset of core 1's scratch memory in bytes while the operator runs, or 0 if core 1 has none.
 
-        The scratch of a depthwise operator is after the largest scratch of the group, so that no core waits. Operators
-        with a packing in ON_CORE_0 never run on core 1.
+        Core 1's scratch for a depthwise operator follows the largest scratch of the group, so that no core waits. Core
+        1 runs no operator whose packing is in ON_CORE_0.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -269,7 +269,7 @@ class Trace:
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the iterations that read a tensor, in order, and the first byte that each of the iterations reads."""
+        """Return the positions of iterations that read a tensor, and the first byte that each iteration reads."""
         if tensor not in self._reads:
             each = ((m.first_bytes[k], *self.iterations_of(m.key)) for m, k in self.readers(tensor))
             self._reads[tensor] = _merged([(at, first[iteration]) for first, at, iteration in each])
@@ -289,10 +289,10 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Start a simulation that requests these tensors, and return it before any operator is added.
+    """Return a simulation of a group without operators, whose outputs are requested.
 
-    `sinks` are the tensors, each with the number of its producer's iterations. `in_turn` tells whether to request a
-    part of each tensor in turn, so that rows that several branches read are freed early.
+    `sinks` has the requested tensors, each with the number of iterations that make it. With `in_turn`, a part of each
+    tensor is requested in turn, which frees rows early if several branches read them.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -305,8 +305,8 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the iterations of a group. `sinks` are the operators whose whole output is requested. `in_turn` has the
-    meaning that it has in start().
+    """Return the iterations of a group in execution order. `sinks` has the operators whose whole output is requested.
+    With `in_turn`, a part of each output is requested in turn.
     """
     trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
@@ -322,19 +322,20 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 
 @dataclass(frozen=True, slots=True)
 class KnownIterations:
-    """The iterations of an operator in order, found without a simulation of the group."""
+    """The iterations of an operator in execution order, found without a simulation of the group."""
 
     iterations: Ints
     calls: int
-    """Minimum number of kernel calls, each of which computes at most Stage.at_once iterations."""
+    """Lower bound of the number of kernel calls if each call computes at most Stage.at_once iterations."""
     number: int = field(default_factory=itertools.count().__next__)
-    """Number that only these iterations of the operator have."""
     works: dict[tuple[bool, bool, bool], tuple[Work, ...]] = field(default_factory=dict)
-    """Cache of the least work, by whether the input is outside the group and whether the group is reversed."""
+    """Known work, by whether the input is outside the group and whether the group is reversed."""
 
 
 def executed(members: Sequence[Member], sinks: Sequence[int]) -> dict[int, KnownIterations]:
-    """Return the iterations of a tiled group's operators. `sinks` are operators whose whole output is requested."""
+    """Return the iterations of each operator of a tiled group. `sinks` has the operators whose whole output is
+    requested.
+    """
     found, wanted = dict[int, KnownIterations](), dict(requested(members, sinks))
     for i, member in reversed(list(enumerate(members))):
         readers = [(m, k) for m in members[i + 1 :] for k, t in enumerate(m.op.inputs) if t == member.op.output]
@@ -351,11 +352,11 @@ def _executed(
     need = [_iterations_demanded(member, m, k, found[m.key].iterations) for m, k in readers]
     if wanted or not readers:
         need.append(np.full(wanted, len(member.iterations)) if member.iterative else np.arange(1, wanted + 1))
-    # The simulation alone knows the order of the requests of several readers.
+    # Only a simulation gives the exact order of the requests of several readers.
     requests = need[0] if len(need) == 1 else np.sort(np.concatenate(need))
     counts, iterations = _requested_iterations(member, requests, member.batches[1])
     together = counts.sum(keepdims=True)
-    if len(need) == len(readers) == 1 and len(counts):  # A kernel call of the reader requests all its inputs first.
+    if len(need) == len(readers) == 1 and len(counts):  # The reader first requests all inputs of a call.
         reader = readers[0][0]
         first = reader.batches[0][found[reader.key].iterations]
         together = np.add.reduceat(counts, np.flatnonzero(np.diff(first, prepend=-1)))
@@ -365,9 +366,9 @@ def _executed(
 
 
 def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Return how many iterations run at each request, and the numbers of all iterations that run, in order.
+    """Return how many iterations run at each request, and the index of each iteration in execution order.
 
-    `need` is the number of iterations that must be complete at each request. `end` is the second result of
+    `need` has the number of iterations that must be complete at each request. `end` has the ends of kernel calls from
     Member.batches.
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
@@ -383,21 +384,21 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
 
 
 def beginning(trace: Trace, most: int) -> Trace:
-    """Return the first `most` entries of a simulation, to which earlier operators may be added."""
+    """Return the first `most` elements of a simulation. Operators can still be added at the front."""
     return Trace(
         trace.members, trace.entry[:most], trace.iteration[:most], trace.wanted, trace.readers_of, trace.source
     )
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of the iterations, where it runs just before each request for its output."""
+    """Add an operator at the front of a group. The operator runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Iterations replace the request for them. Requests for an iteration's inputs come just before it.
+    # Iterations replace their request and are preceded by the requests for their inputs.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -417,7 +418,9 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for an operator that makes whole rows. Calls end where a reader often pauses."""
+    """For each iteration, return the rows that the same kernel call makes, if calls make whole rows. Most calls end
+    with the last row that a reader requests at once.
+    """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())
@@ -426,10 +429,9 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions in the trace at which a producer's requested iterations run. `at` are the positions of the
-    requests.
+    """Return the positions at which requested iterations of an operator run. `at` has the positions of the requests.
 
-    Operators that add up the same rows run together, so that the rows need not be kept.
+    Operators that add up the same rows run together, so that no buffer must keep the rows.
     """
     if member.iterative and not member.nest.recomputes:
         for reader, k in trace.readers(member.op.inputs[0]):
@@ -463,7 +465,7 @@ def _iterations_demanded(producer: Member, reader: Member, k: int, iteration: In
 
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
-    """Return how many rows of its output an operator keeps at most, including the current row."""
+    """Return how many rows of an output a rolling buffer must hold, including the current row."""
     at, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written[iteration] // row_bytes
@@ -473,7 +475,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """At each iteration and at the end, return how many bytes from the tensor's start are never read again."""
+    """For each iteration and the end of the group, return the number of leading bytes that are never read again."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -485,7 +487,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return where the written bytes of the output end: before and after each iteration, and when the group ends."""
+    """Return two arrays with the end of the written output bytes: before each iteration, and after it."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -1,8 +1,4 @@
-"""Counts the bytes that the iterations of an operator read and write.
-
-In a tiled group, an iteration reads each byte of its input window once. In a group without tiles, an iteration reads
-whole rows. Actual traffic differs if a kernel reads a byte several times, or if there is a cache.
-"""
+"""Counts the bytes that the iterations of an operator read and write, without caches and repeated reads."""
 
 import numpy as np
 
@@ -23,7 +19,7 @@ def bytes_written(member: Member, iterations: Ints) -> int:
     writes, each, nest = member.op.writes, member.iterations, member.nest
     if member.iterative:
         return writes.nbytes
-    if nest.sums:  # Only the last channel group writes output.
+    if nest.sums:  # Only the last channel group writes outputs.
         iterations = iterations[each.channel_group[iterations] == nest.channel_groups - 1]
     pixels = each.x1[iterations] - each.x0[iterations]
     if not nest.splits:

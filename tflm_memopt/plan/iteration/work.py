@@ -1,4 +1,4 @@
-"""Counts the work of operators from their iterations. Repeated work counts every time, and padding adds no work."""
+"""Counts the work of operators from their iterations. Repeated work is counted each time, and padding adds no work."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,35 +20,34 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Packings whose kernels process all taps of a window. Kernels with any other packing skip taps in the padding."""
+"""Kernels with these packings compute all taps of a window, even in the padding."""
 GROUP_START = 2
-"""Number of steps that the start of a group takes, besides one step for each of its operators."""
+"""The start of a group takes as many steps as the group has operators, plus this number."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups, in order, without operators that TFLM runs."""
+    """Yield the work of each operator of the plan's groups in execution order. Operators that TFLM
+    runs are left out.
+    """
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # each pass reads all weights
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Each pass reads all weights.
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """The group of an operator."""
-
     made: frozenset[TensorId]
     inner: frozenset[TensorId]
-    """Tensors that only operators of the group read."""
     source: TensorId | None
     is_reversed: bool
 
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
-    """Yield the work of each operator of a group, without copies of weights."""
+    """Yield the work of each operator of a group. The work does not include copying weights."""
     made = frozenset(m.op.output for m in trace.members)
     around = _Surroundings(made, made - trace.wanted, trace.source.tensor if trace.source else None, is_reversed)
     for m in trace.members:
@@ -61,10 +60,10 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
 def least_work_of(
     members: Sequence[Member], sinks: Sequence[int], source: TensorId | None, *, is_reversed: bool
 ) -> Iterator[tuple[Work, ...]]:
-    """Yield the least work of each operator of a tiled group, which is known without a simulation.
+    """Yield the least work of each operator of a tiled group. No simulation is needed.
 
-    An operator whose kernel calls may compute one or several pixels has two results. `sinks` are the operators whose
-    complete output is requested.
+    An operator has two results if one kernel call can compute either one pixel or several. `sinks` has the operators
+    whose whole output is requested.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -108,7 +107,9 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """Return how many consecutive iterations each call runs. A call ends before another operator or another row."""
+    """Return how many consecutive iterations each call runs. A call ends where another operator runs or the row
+    changes.
+    """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:
         row = m.iterations.row[executed]
@@ -118,7 +119,9 @@ def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
 
 
 def _calls(m: Member, at: Ints) -> int:
-    """Return the number of calls of a kernel that computes several iterations at once, or 0 for any other kernel."""
+    """Return the number of kernel calls that compute several iterations at once, or 0 if each call computes one
+    iteration.
+    """
     if m.stage.at_once == 1 or not len(at):
         return 0
     starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)
@@ -143,7 +146,7 @@ def _moved(m: Member, executed: Ints, runs: Ints, around: _Surroundings) -> Work
 
 
 def _is_elsewhere(op: RowOp, source: TensorId | None) -> bool:
-    """Return whether an operand or the output is outside the arena, or in a buffer that outlives the inference."""
+    """Return whether a buffer of the operator is outside the arena or outlives the inference."""
     replaced = op.state_write is not None and op.writes.h % op.state_write.rows.h == 0
     reads = op.older is not None or op.recalls or bool(op.updates) or op.message is not None
     return reads or (op.stateful and not replaced) or source in op.inputs
@@ -185,9 +188,9 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
-    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once, then single values.
+    """Add the work of tmo_matmul_dsp.c, which first multiplies four values at a time and then single values.
 
-    The last four columns are computed together, even if some of them are already computed.
+    The last call computes four columns even if an earlier call has computed some of them.
     """
     values, columns = op.reads[0].c, op.writes.c
     if columns < QUAD:
@@ -211,8 +214,7 @@ def _windowed(
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass reads no rows
-    # Each channel group has only some of the channels.
+        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # The last pass reads no rows.
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
@@ -253,7 +255,7 @@ def _words(w: Windows, packed: Packing) -> Iterator[str]:
 
 
 def _summed(m: Member, executed: Ints) -> Work:
-    """Return the work of adding an input row, or a tile of it, to the sums of all pixels that it affects."""
+    """Return the work of adding some input pixels to the sums of all outputs that read the pixels."""
     op, each = m.op, m.iterations
     pixels = int((each.x1 - each.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
@@ -267,7 +269,7 @@ def _summed(m: Member, executed: Ints) -> Work:
 
 
 def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: int) -> Ints:
-    """Return the number of taps of each window that lie inside the input along one axis."""
+    """Return how many taps of each window lie inside the input along one axis."""
     first = at * stride - pad
     skipped = np.maximum(0, (dilation - 1 - first) // dilation)
     end = np.minimum(kernel, (dilation - 1 + size - first) // dilation)

@@ -1,4 +1,4 @@
-"""Counts the work of COPY operators for each of the ways in which tmo_copy_ref.c copies the bytes of rows."""
+"""Counts the work of COPY operators for each way in which tmo_copy_ref.c copies rows."""
 
 from dataclasses import replace
 
@@ -10,16 +10,16 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.nest import Ints
 
 MOVES_TOGETHER = 4
-"""A COPY with at most this many moves looks up their sources once for several rows (`FEW_MOVES` in tmo_copy_ref.c)."""
+"""A COPY with at most this number of moves looks up their input rows once for several output rows (`FEW_MOVES`)."""
 SHORT = 16
-"""A copy of at most this many bytes takes a fixed number of instructions if a core can load unaligned words."""
+"""If a core can load unaligned words, copying up to this number of bytes takes a fixed number of instructions."""
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
     """Add the work of a COPY that makes these rows.
 
-    runs: number of rows that each call of the kernel makes. by_row: whether tmo_copy_rows() makes the rows, because all
-    operands and the output are in buffers of whole rows. rolling: whether an operand is in a rolling buffer.
+    runs: number of rows that each kernel call makes. by_row: whether tmo_copy_rows() copies the rows, because all
+    buffers hold whole rows. rolling: whether an operand is in a rolling buffer.
     """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
@@ -50,7 +50,7 @@ def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rollin
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return the number of iterations in which the source row of the move exists."""
+    """Return the number of iterations in which the row that the move reads exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
@@ -67,13 +67,13 @@ def _fills(op: RowOp) -> bool:
 
 
 def _singly(op: RowOp) -> bool:
-    """Return whether the sources of each move are looked up again for each output row."""
+    """Return whether the operand rows of each move are looked up for every output row."""
     moves = op.moves.moves if op.moves else ()
     return len(moves) > MOVES_TOGETHER or (_fills(op) and not len(moves) == moves[0].count == 1)
 
 
 def _step(op: RowOp, move: Move) -> int:
-    """Return the distance in bytes between the sources of two adjacent output rows."""
+    """Return the distance in bytes between the bytes that a move copies to adjacent output rows."""
     access, rows = op.access[move.operand], op.operands[move.operand]
     if access.mul == 0 or access.div > 1:
         return move.phase_step if move.period > 1 else 0
@@ -81,7 +81,9 @@ def _step(op: RowOp, move: Move) -> int:
 
 
 def _is_even(op: RowOp, move: Move, rows: int) -> bool:
-    """Return the result of find_source(), which finds sources at equal distances for several output rows."""
+    """Mirror find_source() of tmo_copy_ref.c: return whether a move reads bytes at equal distances for adjacent output
+    rows.
+    """
     access, source = op.access[move.operand], op.operands[move.operand]
     if access.table is not None:
         return False
@@ -94,5 +96,5 @@ def _is_even(op: RowOp, move: Move, rows: int) -> bool:
 
 
 def _is_whole(op: RowOp, move: Move) -> bool:
-    """Return whether adjacent rows of the operand become adjacent output rows."""
+    """Return whether a move copies adjacent whole rows to adjacent output rows."""
     return move.count == 1 and move.nbytes == op.writes.row_bytes == _step(op, move)

@@ -1,6 +1,6 @@
-"""Counts the loops in which kernels with packed weights process the windows of an iteration.
+"""Counts the loops of kernels with packed weights.
 
-Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
+Each function follows one kernel in custom_ops/src, as far as the number of instructions depends on shapes.
 """
 
 from collections import Counter
@@ -18,13 +18,13 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows,
 from tflm_memopt.plan.nest import Ints
 
 THREE = 3
-"""Bytes of a window row that widen_three() in tmo_conv_dsp.c copies for several pixels together."""
+"""Size in bytes of a window row that widen_three() in tmo_conv_dsp.c copies for several pixels together."""
 _NINE = 3, 3, 1
-"""Kernel size and dilation for which Helium's depthwise kernel is unrolled."""
+"""Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4
-"""Maximum number of runs of pixels in one call of tmo_dsp_nine()."""
+"""Maximum number of sequences of pixels that one call of tmo_dsp_nine() computes."""
 BLOCK_RUNS = 3
-"""Maximum number of runs of blocks in one call of tmo_dsp_3x3()."""
+"""Maximum number of sequences of blocks that one call of tmo_dsp_3x3() computes."""
 
 
 def _values(w: Windows, packed: Packing) -> int:
@@ -32,10 +32,10 @@ def _values(w: Windows, packed: Packing) -> int:
 
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_dsp.c: pairs of channels for two to four pixels, or two pairs at once for one pixel."""
+    """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # Five pixels take two passes in one row, but three passes in two rows.
+    if w.calls and w.rows:  # Five pixels take two passes in one row, three in two rows.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
@@ -66,7 +66,9 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(), which copies rows of windows inside the input, or else single taps."""
+    """Add the work of gather_at_once(). The function copies rows of a window inside the input, and otherwise single
+    taps.
+    """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
     taps, outside = window.kernel_h * window.kernel_w, w.pixels - inside
@@ -83,9 +85,8 @@ def _joined(w: Windows, done: Work) -> Work:
 
 
 def _from_pixels(w: Windows, done: Work) -> Work:
-    """Add the work of copying the taps of each window singly."""
     c, window = w.in_channels, w.op.window
-    if c % QUAD == 0:  # The function gather_taps() fills the whole copy of a clipped window first.
+    if c % QUAD == 0:  # gather_taps() first fills the copy of a clipped window.
         filled = (w.pixels - w.unclipped) * window.kernel_h * window.kernel_w * c // QUAD
         return replace(done, pieces=w.taps, quads=w.taps * c // QUAD, singles=filled, gathers=w.row_windows)
     whole = w.in_one_piece and window.dilation_w == 1
@@ -99,7 +100,7 @@ def _from_pixels(w: Windows, done: Work) -> Work:
 
 
 def _from_rows(w: Windows, done: Work, values: int) -> Work:
-    """Return the work of tmo_conv_dsp_columns(), which gathers adjacent windows from whole rows."""
+    """Add the work of tmo_conv_dsp_columns(), which gathers adjacent windows from whole rows."""
     window, c, rows = w.op.window, w.in_channels, w.op.window.kernel_h
     row, short = window.kernel_w * c, _is_short(w)
     words = -(-row // QUAD)
@@ -144,7 +145,9 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return the number of groups of four values and of single values in a window row at column x, with padding."""
+    """Return how many groups of four values, and how many single values, are copied for a window row at output column
+    x.
+    """
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -162,7 +165,7 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_dsp_dense(): three pairs of channels at once, and the rest as in tmo_conv_dsp.c."""
+    """Add the work of tmo_conv_dsp_dense(), which computes six channels at once."""
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
@@ -172,7 +175,9 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one pixel, which counts twice."""
+    """Add the work of tmo_conv_mve.c, which computes four channels of two pixels at once, or eight channels of one
+    pixel.
+    """
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     sizes, together = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = sizes[2], sizes[1]
@@ -191,7 +196,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
     if w.rows and kernel == (1, 1):
         step = op.window.stride_w * w.in_channels
         inside = min(op.writes.w, max(0, (op.reads[0].row_bytes - values) // step + 1))
-        alone = op.writes.w - inside  # pixels that are copied, because a vector would extend beyond the row
+        alone = op.writes.w - inside  # Pixels are copied if a vector would extend beyond the row.
         twos = (inside // 2 if channels % 4 else min(1, inside // 2)) + alone // 2
         return named(
             replace(
@@ -209,7 +214,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """One call computes a whole tile, or at most `most` pixels."""
+    """Add the calls for tiles. One call computes a whole contiguous tile, or else at most `most` pixels."""
     if w.rows:
         return done
     pieces = -(-(w.x1 - w.x0) // most)
@@ -220,8 +225,8 @@ def _in_tiles(w: Windows, done: Work, most: int) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], Ints]:
-    """Return how many batches have each number of pixels. Return for each column whether its window can be copied
-    together with the windows of its batch.
+    """Return the number of batches for each batch size in pixels. The array has for each column whether its window is
+    copied together with the other windows of its batch.
     """
     window, sizes = w.op.window, Counter[int]()
     together = np.zeros(len(w.wide), dtype=np.int64)
@@ -237,7 +242,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], In
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_vectors.c: vectors of output channels, for two pixels at once or, with few channels, four."""
+    """Add the work of tmo_vectors.c, which computes vectors of output channels for two or four pixels at once."""
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     few = w.out_channels <= VECTOR
     direct = kernel == (1, 1) and (w.rows or w.columns == 1)
@@ -261,11 +266,13 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of vectors of channels, for two pixels at once inside a row."""
+    """Add the work of the depthwise kernel for RISC-V, which computes vectors of channels for two pixels of a row at
+    once.
+    """
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel makes a list of taps for each clipped window, and one for each row of an iteration.
+    # The kernel lists the taps of each clipped window, and of one other window per row of an iteration.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(
@@ -278,7 +285,7 @@ def _esp(w: Windows, done: Work) -> Work:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_dsp_depthwise.S or, for some kernel sizes, of its variants _3x3, _four and _nine."""
+    """Add the work of tmo_dsp_depthwise.S, or of its variants for certain kernel sizes."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     if w.calls and not w.rows:
@@ -295,14 +302,16 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # A kernel call for one pixel copies no constants.
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # A call for one pixel copies no constants.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). A run loads constants once."""
+    """Add the work of dsp_nine_row(), convolve_nine() and convolve_four(). Each sequence of pixels loads the constants
+    once.
+    """
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)
@@ -314,7 +323,7 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_3x3_row(), whose calls compute BLOCK_RUNS runs of blocks of six unpadded outputs."""
+    """Add the work of dsp_3x3_row(), which computes blocks of six outputs."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0
@@ -333,7 +342,7 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_mve_depthwise.S: 16 channels and two or nine taps at once, or many pixels of few channels."""
+    """Add the work of tmo_mve_depthwise.S, which computes 16 channels at once, or several pixels of few channels."""
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *FULL_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:

@@ -1,6 +1,6 @@
-"""Counts the loops in which kernels without packed weights process the windows of an iteration.
+"""Counts the loops of kernels without packed weights.
 
-Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
+Each function follows one kernel in custom_ops/src, as far as the number of instructions depends on shapes.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stri
 from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
-"""Number of channels that tmo_conv_sums() adds up in one pass over the input bytes."""
+"""Number of channels for which tmo_conv_sums() reads the input once."""
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_ref.c, in runs of bytes for each channel or, with the DSP extension, four channels."""
+    """Add the work of tmo_conv_ref.c, which computes four channels at once on cores with the DSP extension."""
     if w.rows and (w.op.window.kernel_w > 1 or w.op.window.pad_left > 0):
         done = replace(done, listed=w.pixels)
     if not w.makes_fours:
@@ -43,7 +43,9 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is the total work."""
+    """Add the work of tmo_dsp_sums(), which computes four channels at once, and then single channels. `done` has the
+    work of the same operator without the DSP extension.
+    """
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -80,10 +82,10 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_depthwise_ref.c, which computes four channels at once and the remaining channels singly.
+    """Add the work of tmo_depthwise_ref.c.
 
-    If an input channel has several output channels, the kernel computes two of them at once. The DSP extension computes
-    the last four channels together, even if some of them are already computed.
+    The kernel computes two channels at once if an input channel has several output channels. On cores with the DSP
+    extension, the last step computes four channels even if some of them are already complete.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -105,13 +107,13 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_conv16.c, which computes each two-byte channel tap by tap."""
+    """Add the work of tmo_generated_conv16.c, which computes channels of two bytes one by one."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_pool.c: four channels at once, as words of four bytes with the DSP extension."""
+    """Add the work of tmo_generated_pool.c, which computes four channels at once."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -124,12 +126,11 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random values, of which very small ones need no exponential."""
+    """Add the work of tmo_generated_softmax.c for random inputs. Very small inputs need no exponential."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_binary.c, which reads two operands pixel by pixel."""
     op, share = w.op, 2 / len(w.op.inputs)
     if op.adds:
         done = named(done, *_way_of_adding(op))
@@ -139,7 +140,9 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """Yield the kernel's variant if a core may add elements singly. For equal scales, the DSP extension adds singly."""
+    """Yield the kernel's variant if a core may add elements one by one. Cores with the DSP extension add one by one if
+    both inputs have the same scale.
+    """
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"
@@ -148,7 +151,7 @@ def _way_of_adding(op: RowOp) -> Iterator[str]:
 
 
 def _elementwise(w: Windows, done: Work) -> Work:
-    """Add the work of a kernel that computes a tile at once, if the pixels of the tile are contiguous."""
+    """Add the work of a kernel that computes a whole tile at once if its pixels are contiguous."""
     if w.rows or w.columns == 1:
         return done
     if w.in_one_piece and w.out_in_one_piece:
@@ -157,7 +160,6 @@ def _elementwise(w: Windows, done: Work) -> Work:
 
 
 def plain(op: RowOp) -> Kernel:
-    """Return the model of an operator's reference kernel."""
     if op.is_binary:
         return _two_operands
     if op.traits.pools:

@@ -1,4 +1,4 @@
-"""Describes the windows that an operator's iterations read, from which the operator's work is counted."""
+"""Describes the windows that an operator reads, from which the operator's work is counted."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
 
 FULL_RANGE = -128, 127
-"""Activation range that limits nothing."""
+"""Range of int8 values, for an operator without an activation function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +24,32 @@ class Windows:
     out_channels: int
     x0: Ints
     x1: Ints
-    """Columns [x0, x1) that each iteration makes."""
+    """Output columns [x0, x1) of each iteration."""
     high: Ints
-    """Number of window rows inside the input, for each iteration."""
+    """For each iteration, the number of window rows inside the input."""
     wide: Ints
-    """Number of window columns inside the input, for each output column."""
+    """For each output column, the number of window columns inside the input."""
     in_one_piece: bool
     """Whether the pixels of an input row are contiguous."""
     out_in_one_piece: bool
     """Whether the pixels of an output row are contiguous."""
     whole: bool
-    """Whether each iteration makes all channels of its pixels from all channels of the input."""
+    """Whether each iteration computes complete pixels."""
     complete: bool
-    """Whether each iteration makes outputs instead of int32 sums."""
+    """Whether each iteration writes outputs. Otherwise iterations add to int32 sums."""
     in_arena: bool
     calls: int
-    """Number of calls of a kernel that computes several iterations at once, or 0."""
+    """Number of kernel calls that compute several iterations at once, or 0 if each call computes one iteration."""
     backwards: bool
-    """Whether the kernel reads a whole input tensor from its last pixel to its first."""
+    """Whether the kernel reads an input tensor from its last pixel to its first."""
 
     @property
     def reads_rows(self) -> bool:
-        """Whether an operator without packed weights uses its kernel for whole rows, where such a kernel exists."""
+        """Whether an operator without packed weights uses the kernel for whole rows, if one exists."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:
-        """Whether the C function tmo_iterate_pixel() runs the iterations."""
+        """Whether tmo_iterate_pixel() runs the iterations."""
         op, tile = self.op, 0 if self.rows else self.columns
         if not self.in_arena or (self.backwards and packed is not Packing.NONE):
             return False
@@ -60,7 +60,7 @@ class Windows:
 
     @property
     def makes_fours(self) -> bool:
-        """Whether the DSP extension computes four channels at once without packed weights."""
+        """Whether a core with the DSP extension computes four channels at once with plain weights."""
         return kernel_choice.makes_fours(self.out_channels, complete=self.complete, biased=self.op.bias is not None)
 
     @property
@@ -87,14 +87,14 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are gathered one by one. `at_once` are the columns whose full windows are gathered
-        together.
+        """Return how many windows are copied one by one. `at_once` has 1 for each column whose complete window is
+        copied together with others.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 
 
 Kernel = Callable[[Windows, Work], Work]
-"""Function that adds the work of one particular kernel to the work that all kernels have in common."""
+"""Adds the work of one kernel to the work that all kernels have in common."""
 
 
 def named(done: Work, *words: str) -> Work:
@@ -103,7 +103,7 @@ def named(done: Work, *words: str) -> Work:
 
 
 def stripes(channels: int) -> int:
-    """Return the number of passes over the channels, 32 at a time, in eight vector registers of 128 bits."""
+    """Return how often a kernel loops over the channels. Eight vector registers of 128 bits hold 32 sums."""
     return -(-channels // 32)
 
 
