@@ -1,13 +1,10 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
-group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
-least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
-graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py). Long
-groups and other operand orders are tried only to replace the largest group, since that group determines the RAM. At
-first, the search assumes that a group needs its peak live bytes. A group may need more bytes than its peak when its
-buffers have fixed addresses. Layouts take time, so only the groups of the best division get one. Each layout corrects
-the estimated bytes of a group, and the search is repeated until all groups of the best division have a layout.
+label is dropped if another label for the same operators needs no more bytes and no more multiply-accumulates. The
+search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. At first, the search assumes that
+a group needs only its peak live bytes. Fixed addresses can require more bytes, so the groups of the best division get a
+layout. The search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -29,19 +26,21 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Groups of up to this number of operators are tried at every position of a region."""
 SLACK = 16
-"""If a search tries all orders of operands, its byte limit grows by the fraction 1 / SLACK."""
+"""A search in all orders of operands raises its byte limit by the fraction 1 / SLACK."""
 FUSING = 0.5
-"""Minimum part of the time budget for finding groups of several operators that run row by row."""
+"""Minimum fraction of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
 """Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
-"""Budget for groups that make parts of several outputs in turn, as a fraction of the budget of row-wise groups."""
+"""Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for groups that run row
+by row.
+"""
 FRONT_SECONDS = 1e-5
-"""Estimated seconds to consider one group in the search (plan/effort.py)."""
+"""Estimated seconds to consider one group."""
 Place = Callable[[Candidate, int], int]
-"""Function (group, enough) that returns a group's bytes after a layout. Results up to `enough` may be inexact."""
+"""Function (group, enough) that returns the bytes of a group's layout. Results up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function (group, limit) that returns the reversed group if its bytes are below the limit, or else None."""
+"""Function (group, limit) that returns the reversed group if it needs fewer than `limit` bytes, and otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,9 @@ class CutLabel:
 
     nbytes: int
     macs: int
-    """Number of multiply-accumulates, weighted with Settings.tiled_cost for groups that run in tiles."""
+    """Number of multiply-accumulates. Those of tiled groups are multiplied by Settings.tiled_cost."""
     spread: tuple[int, ...] = ()
-    """Bytes of all groups, which decide between labels of equal cost: a sum or, if `low` is set, a sorted list."""
+    """Decides between divisions of equal cost: the sum of the bytes of all groups or, with `low`, their sorted list."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -67,7 +66,7 @@ class CutLabel:
 class RowGroups:
     """The groups of one region that run row by row, by the position after their last operator.
 
-    The search finds short groups first, beginning at the operators that need the most bytes.
+    The search begins at the operators that need the most bytes.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -105,7 +104,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # A slightly higher limit avoids some later searches.
+            limit += limit // SLACK  # A slightly higher limit avoids later searches.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -122,7 +121,7 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising divisions of one region into groups. Groups with a layout have exact bytes."""
+    """All promising divisions of one region into groups."""
 
     def __init__(
         self,
@@ -135,11 +134,11 @@ class Cuts:
         low: bool = False,
         warm: Cuts | None = None,
     ) -> None:
-        """`settings` are the settings of groups that compute pixel by pixel, or None to leave out these groups.
+        """`settings` has the techniques for groups that compute tiles, or is None if groups may only compute whole
+        rows.
 
-        `budget` is the time budget of the search. `low` tells whether many groups of few bytes are better than few
-        groups. `warm` is an earlier search of the same region, whose groups are reused if they are optimal without
-        recomputation.
+        `low` tells whether to prefer many groups with few bytes to few groups. `warm` is an earlier search of the same
+        region, whose tiled groups are used if they are optimal.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -168,7 +167,7 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
-        """Return whether the best division, with the bytes of its layouts, reaches the lower bound of all divisions."""
+        """Return whether the best division reaches a lower bound of all divisions."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
@@ -176,7 +175,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where they may save bytes, and return whether there are new groups."""
+        """Search for more groups where they may save bytes, and return whether the search found any."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -189,7 +188,7 @@ class Cuts:
         return any(new.values())
 
     def once(self) -> Mapping[int, Sequence[Candidate]]:
-        """Return the known groups that recompute nothing, by the position after their last operator."""
+        """Return the known groups that compute nothing twice, by the position after their last operator."""
         return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
 
     def _is_once(self, group: Candidate) -> bool:
@@ -209,7 +208,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add groups of one operator that runs pixel by pixel, if its form in rows may need too many bytes."""
+        """Add tiled groups of one operator if the operator may need too many bytes in rows."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -217,7 +216,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the form of the largest group that runs pixel by pixel, whose bytes are slow to count (tiles_any.py)."""
+        """Add tiled forms of the largest group whose bytes are slow to count (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -234,7 +233,9 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Replace estimated bytes of groups by the exact bytes of layouts. Return whether any bytes were estimated."""
+        """Replace the estimated sizes of the groups by the sizes of their layouts. Return whether any size was an
+        estimate.
+        """
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -253,9 +254,9 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return a division of each region within `macs` whose largest group needs the fewest bytes.
+    """Return the division of each region within `macs` multiply-accumulates whose largest group needs the fewest bytes.
 
-    `bar` is the number of bytes of an existing plan. The search gives up if no division needs fewer bytes than `bar`.
+    `bar` is the size of an existing plan in bytes. The search gives up if no division is smaller.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
@@ -296,7 +297,7 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
 def chain_front(
     chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
 ) -> list[CutLabel]:
-    """Return the best divisions of a region into groups: trade-offs of bytes and multiply-accumulates.
+    """Return the best divisions of a region, from fewest bytes to fewest multiply-accumulates.
 
     `low` is the option of Cuts, and `tiled_cost` is the field of Settings.
     """

@@ -1,6 +1,6 @@
-"""Finds groups of consecutive operators whose rows can be computed in turn, and their costs.
+"""Finds groups of consecutive operators whose rows can be computed in turn, and the costs of the groups.
 
-The cost of a group does not depend on how the rest of the region is divided, which makes the search in cuts.py exact.
+The cost of a group does not depend on the other groups of the region, so the search in cuts.py is exact.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from tflm_memopt.rowgraph.graph import InputSource, Space
 UNLIMITED = 1 << 62
 """A number of bytes or multiply-accumulates that no plan reaches."""
 MAX_PERMUTED = 3
-"""Maximum number of operands for which all orders of making their rows are tried."""
+"""If an operator has up to this number of operands, all orders of requesting their rows are tried."""
 MAX_ORDERS = 8
-"""Number of partial groups with different orders of operands that are kept, namely those with the fewest bytes."""
+"""Maximum number of partial groups that are kept, each with another order of operands."""
 
 MOST_MEMBERS = 256
-"""Maximum number of operators with loop nests whose iterations are kept for other groups."""
+"""Maximum number of operators whose loops are kept for other groups."""
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
-"""Estimated seconds to add an operator to a group, and per iteration of the group (plan/effort.py)."""
+"""Estimated seconds to add an operator to a group: a fixed part, and a part for each iteration of the group."""
 MAX_OPERATORS = 48
-"""Maximum number of operators in a group that runs row by row. A streamed input may require longer groups."""
+"""Maximum number of operators in a group that runs row by row. Groups with a streamed input may be longer."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in execution order, and the use of their tensors outside the region."""
+    """The operators of one region in execution order, and facts about their tensors outside the region."""
 
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
     outside: frozenset[TensorId]
     """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Bytes of tensors that stay in memory while the region runs, although the region does not use them."""
+    """Number of bytes of tensors that are live while the region runs but unused by it."""
     source: InputSource | None = None
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """For each tensor that is read from outside the arena, the place where it lives."""
+    """The memory of each tensor that is not in the arena."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
@@ -68,7 +68,7 @@ class Chain:
         return last | {t: len(self.ops) for t in self.outside}
 
     def outlives(self, tensor: TensorId, last: int) -> bool:
-        """Return whether a tensor is read at position `last` or later."""
+        """Return whether an operator at position `last` or later reads the tensor."""
         return self.last_read.get(tensor, -1) >= last
 
     @cached_property
@@ -86,17 +86,19 @@ class Chain:
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether operators [first, last) may be a group. Only the first group may read a streamed input."""
+        """Return whether the operators from `first` to `last - 1` may be a group. Only the first group may read a
+        streamed input.
+        """
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether the group's messages to and from other devices have an order that all devices know.
+        """Return whether all devices know the order of the group's messages.
 
-        At most one tensor may be sent to a device, and one received from a device. No tensor may be received after a
-        send.
+        A group may send at most one tensor to each device, and receive at most one tensor from each device. A group
+        must not receive a tensor after it has sent one.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -120,7 +122,7 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """For each operator, the possible members of a group: one for each order of the operands."""
+        """For each operator, its possible forms: one for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -154,7 +156,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The operators [first, last) of a region as one group."""
+    """The operators from `first` to `last - 1` of a region as one group."""
 
     first: int
     last: int
@@ -163,11 +165,11 @@ class Candidate:
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
-    """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
+    """Number of stripes of rows, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
+    """Whether the group computes a part of each output in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is the size in reversed row order. The layout may choose this order."""
+    """Whether `nbytes` is the size in reversed row order. The layout can still choose either order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -175,13 +177,13 @@ class Candidate:
 
 
 NINE_TAPS = 9
-"""Number of weights per channel (3 x 3) for which a packed depthwise kernel can compute several pixels at once."""
+"""Kernel size in taps (3 x 3) for which a packed depthwise kernel can compute several pixels at once."""
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
     """Return whether an operator of the group may compute several pixels at once.
 
-    A depthwise convolution may compute several pixels only if rolling buffers hold its input and its output.
+    A depthwise convolution may do so only if its input and its output are in rolling buffers.
     """
     stage, op = group.stages[number], chain.ops[group.first + number]
     if stage.nest.tile != 1 or not stage.runs_packed(op):
@@ -207,9 +209,9 @@ def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> C
 
 
 def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
-    """Return the group in which operators [first, last) compute at least `tile` columns at a time.
+    """Return the group with tiles of at least `tile` columns in the operators from `first` to `last - 1`.
 
-    Operators with channel groups or sums are unchanged.
+    Operators with channel groups or sums do not change.
     """
     stages = list(group.stages)
     for i in range(first, last):
@@ -223,7 +225,7 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
     """Return the group in which the first `count` operators compute whole rows, if they can.
 
-    Kernels for rows are faster, since kernels for tiles fetch weights and code for every few pixels.
+    A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
@@ -237,7 +239,7 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
 
 
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
-    """Return the group in which kernels compute two rows at once where they can, if the group runs row by row."""
+    """Let kernels compute two rows at once where they can, if the group runs row by row."""
     stages = list(group.stages)
     for number, stage in enumerate(stages):
         op = chain.ops[group.first + number]
@@ -254,9 +256,9 @@ def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
 class Growing:
     trace: Trace
     alive: Ints
-    """Live bytes of the group's buffers at each iteration and at the end."""
+    """Number of live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. A new iteration in this place starts with these live bytes."""
+    """Number of live bytes just before each iteration, and so at the start of an iteration inserted there."""
     macs: int = 0
     in_turn: bool = False
 
@@ -280,7 +282,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # The reader divides the tensor into other rows, so the tensor must be whole.
+            return  # The reader divides the tensor into other rows.
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -336,7 +338,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums are necessary, or save bytes compared with a whole input (msf-CNN, section 7)."""
+    """Return whether int32 sums are necessary, or smaller than a whole input (msf-CNN, section 7)."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -352,7 +354,7 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the operators of a group in which no operator adds up rows of a tensor from outside the group."""
+    """An operator that reads a tensor from outside the group reads it whole instead of adding up its rows."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 
@@ -360,7 +362,7 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
     """Return the groups in which the operator at `first` reads a whole tensor instead of adding up rows.
 
-    `shorter` are the groups that begin after the operator at `first`.
+    `shorter` has the groups that begin after the operator at `first`.
     """
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
@@ -377,10 +379,10 @@ def candidates(
     budget: Budget = UNBOUNDED,
     turns: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
-    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first.
+    """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
     The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `length` is the
-    maximum number of operators. `turns` is the time budget for groups that make parts of several outputs in turn.
+    maximum number of operators. `turns` is the time budget for groups that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -423,7 +425,9 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes, without tensors unused by the group. A result above `enough` is approximate."""
+    """Return a group's peak of live bytes. Tensors that the group does not use are left out. A result above `enough` is
+    approximate.
+    """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -433,16 +437,16 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate, *, in_part: bool = False) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Simulate the iterations of a group again, since the search does not store them.
+    """Simulate a group again, since the search does not store iterations.
 
-    `in_part` has the meaning that it has in Endings.rebuild().
+    With `in_part`, only the first iterations of a tiled group are simulated.
     """
     members, sinks = members_of(chain, candidate)
     return chain.endings.rebuild(members, sinks, candidate.stripes, in_turn=candidate.in_turn, in_part=in_part)
 
 
 def members_of(chain: Chain, candidate: Candidate) -> tuple[list[Member], list[int]]:
-    """Return the operators of a group, and the operators whose complete output is needed after the group."""
+    """Return the operators of a group, and the operators whose whole output is needed after the group."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     return members, [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]

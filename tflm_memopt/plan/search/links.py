@@ -1,4 +1,4 @@
-"""Determines which operators may share a group with the previous one when pixels are computed in tiles."""
+"""Determines which operators of a tiled group can follow each other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from tflm_memopt.plan.search.groups import Chain
 class Links:
     main: tuple[int, ...]
     operands: tuple[tuple[int, ...], ...]
-    """For each operator, the numbers of its operands, beginning with the operand that the previous operator makes."""
+    """For each operator, the indices of its operands. The operand that the previous operator makes comes first."""
     linked: tuple[bool, ...]
-    """For each operator, whether it can share a group with the previous operator."""
+    """For each operator, whether it can share a tiled group with the previous operator."""
     repeated: Mapping[TensorId, int]
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
@@ -24,7 +24,6 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return which operators of a region can follow each other in a group, and when their tensors are made and read."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -1,8 +1,8 @@
-"""Finds groups of operators that compute their rows from last to first, and decides which groups do so.
+"""Finds groups of operators that may compute their rows from last to first.
 
-An output that grows into the bytes that its input frees starts a little below the input. If many groups in succession
-write below their inputs, the tensors reach the lower end of the arena. Addresses of a reversed group are mirrored: its
-lower buffers become the upper ones.
+An output that grows into the bytes that its input frees starts a little below the input. After many groups, outputs
+reach the lower end of the arena. Reversed groups move upwards instead. In a reversed group, addresses are mirrored, so
+the lowest buffer becomes the highest.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 @dataclass(frozen=True)
 class Reversed:
     chain: Chain
-    """The region in reversed row order, in which operators that cannot be reversed stay as they are."""
+    """The region in reversed row order. Operators that cannot be reversed are unchanged."""
     able: frozenset[int]
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -64,6 +64,6 @@ def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators divide each tensor into the same rows, so that reversed rows match."""
+    """Return whether all operators divide each tensor into the same rows. Otherwise reversed rows would not match."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

@@ -1,11 +1,10 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A partial solution has a division of the first operators into groups, and the tensors in slow memory after these groups.
-The cost of a solution is the time of its accesses to slow memory. A large group that keeps a tensor in a rolling buffer
-often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
-always in fast memory. A group in slow memory gets a layout first. For a group without slow memory, a
-lower bound of its bytes suffices until the group is in the best division. The search computes layouts until every group
-of the best division has a layout.
+A partial solution divides the first operators into groups, and names the tensors in slow memory after these groups. The
+cost of a solution is the time of its accesses to slow memory. One large group with a rolling buffer is often cheaper
+than two groups that pass a tensor through slow memory. Rolling buffers, sums and scratch are always in fast memory. The
+size of a group that uses slow memory is exact, because the group gets a layout at once. Other groups have lower bounds
+until they are in the best division.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places a group's buffers, with the given tensors in slow memory, and returns the fast memory used."""
+"""Function that places a group's buffers outside slow memory, and returns the number of bytes of fast memory."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory, instead of all together."""
+"""If a group has more outputs than this number, either all or none of them are in slow memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCost:
-    """Cycles to read and to write a byte of slow memory."""
+    """Number of cycles for reading and for writing a byte of slow memory."""
 
     read: float = 1.0
     write: float = 1.0
@@ -41,11 +40,11 @@ class SlowCost:
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """A division of the first operators into groups, and the tensors in slow memory after them."""
+    """A division of the first operators into groups, and the tensors in slow memory after the groups."""
 
     cost: float = 0.0
     spread: int = 0
-    """Tie breaker: the sum of the bytes of all groups, which favours few groups."""
+    """Decides between solutions of equal cost. The sum of the bytes of all groups favours few groups."""
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()
@@ -65,11 +64,12 @@ class Bordered:
     born: tuple[Slow, ...]
     touched: Slow
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Inputs and outputs of the group that may be in slow memory, with their readers and the operand numbers."""
+    """Tensors outside the group that may be in slow memory, with the operators that read them and the index of the
+    operand.
+    """
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:
-        """Number of bytes that the group reads from each tensor that may be in slow memory."""
         found: dict[TensorId, int] = {}
         for tensor, member, k in self.reads:
             found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(len(member.iterations)))
@@ -80,8 +80,8 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """`table` has the groups by the position after their last operator. `allowed` are the tensors that may be in
-        slow memory.
+        """`table` has groups by the position after their last operator. `allowed` has the tensors that may be in slow
+        memory.
         """
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
@@ -90,7 +90,7 @@ class Spilling:
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
 
     def within(self, limit: int) -> Spill | None:
-        """Return the division of least cost whose groups all fit in `limit` fast bytes, or None."""
+        """Return the cheapest division whose groups all fit in `limit` bytes of fast memory, or None."""
         self._labels = [{frozenset(): Spill()}]
         while found := self._cheapest(limit):
             new = [(group, slow & group.touched) for group, slow in found.steps()]
@@ -159,7 +159,7 @@ class Spilling:
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
-    """Return the smallest groups: for each first operator, one that runs row by row and one that runs in tiles."""
+    """For each first operator, return the smallest group that runs row by row and the smallest tiled group."""
     found: dict[tuple[int, bool], Candidate] = {}
     for group in sorted(groups, key=lambda group: group.nbytes):
         found.setdefault((group.first, group.stripes > 0), group)

@@ -1,4 +1,4 @@
-"""Converts the groups that tiles_search.py finds to the form that the executor runs."""
+"""Converts the tiled groups that tiles_search.py finds to groups of a plan."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tflm_memopt.plan.search.tiles_search import Search
 def tiled_candidates(
     chain: Chain, settings: Settings, limit: int, budget: Budget = UNBOUNDED
 ) -> dict[int, list[Candidate]]:
-    """Return the best groups in tiles, by the position after their last operator."""
+    """Return the best tiled groups, by the position after their last operator."""
     joined, count = links(chain), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, budget.fair(count - last + 1))
@@ -43,7 +43,7 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
-    """Return the group in the executor's form, in which stripes are numbered from 0."""
+    """A plan's group counts stripes from 0, and the search counts from the first stripe with output rows."""
     nbytes, macs, trail = label
     tile = settings.tile
     visits = _visits(trail)
@@ -82,14 +82,14 @@ def _in_last(ops: Sequence[RowOp], visit: Visit, stripes: int, tile: int) -> lis
 
 
 def _summing(nests: list[LoopNest], visit: Visit) -> list[LoopNest]:
-    """Add the pass that finishes the sums of an operator that adds up channel groups."""
+    """Add a pass that converts the int32 sums of channel groups to outputs."""
     return (
         [*nests[:-1], replace(nests[-1], channel_groups=visit.channel_groups + 1, sums=True)] if visit.sums else nests
     )
 
 
 def _at_once(op: RowOp, nest: LoopNest, iterative: bool) -> LoopNest:
-    """Limit a group's only stripe to the feature map, so that its buffers have no rows outside the map."""
+    """If a group has a single stripe, limit the stripe to the rows of the feature map."""
     rows = min(nest.end, (op.reads[0] if iterative else op.writes).h)
     return replace(nest, advance=rows, end=rows, rows=rows) if rows > 0 else nest
 

@@ -1,8 +1,7 @@
-"""Finds forms of any group that compute a few pixels at a time, in stripes of rows.
+"""Finds tiled forms of groups of any structure.
 
 Rows that two stripes need are kept in buffers. The faster search in tiles_search.py only knows chains of operators with
-skip connections. Without recomputation, the stripes of the last operator determine the rows of all others: each
-operator makes as many rows as its readers need. The bytes of each group are counted exactly.
+skip connections. Each operator makes as many rows per stripe as its readers need.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that an operator has made after stripe m: all rows before row m × advance + end.
+    """After stripe `m`, all rows before row `m * advance + end` exist.
 
-    Stripe 0 is the first one in which the group's output has rows.
+    The group's first output rows are in stripe 0.
     """
 
     advance: int
@@ -42,11 +41,11 @@ class _Rows:
 
 
 PIXEL_SECONDS = 5e-6
-"""Estimated seconds per pixel to count a group's bytes exactly (plan/effort.py)."""
+"""Estimated seconds per pixel to find the exact bytes of a group."""
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the group in stripes of each promising height, or nothing if the group cannot run in stripes."""
+    """Yield the group with stripes of each promising height. Some groups cannot be tiled and yield nothing."""
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
@@ -80,7 +79,7 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes.
 
     Return None if two readers of a tensor need different numbers of rows per stripe. `driver` is the position of the
-    operator whose rows per stripe are given. Operators after the driver run when the driver's output is complete.
+    operator whose rows per stripe are given. Later operators run when the output of `driver` is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -102,5 +101,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # Operators that need the finished sum run in the last stripe.
+    ]  # Operators after a sum run in the last stripe.
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

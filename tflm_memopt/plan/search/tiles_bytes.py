@@ -1,10 +1,10 @@
-"""Computes the buffer bytes of a group that runs in tiles, by closed formulas.
+"""Computes the sizes of a tiled group's buffers by closed formulas.
 
-A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
-window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) × r + k pixels. Rows that are needed again q stripes later take q × r more lines of the tensor's width
-(the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
-sizes from a simulation, which are at most the sizes that the formulas give.
+A column window keeps the last pixels of adjacent rows, column by column (msf-CNN's H-cache). The rows of a column
+window are rows that an operator makes in one stripe. In a column window of `r` rows, a window of `k x k` pixels needs
+`(k - 1) * r + k` pixels. If rows are read `q` stripes later, the column window holds `q * r` more whole rows (the line
+caches of fused tiling). The index of a row counts from the end of its stripe, whose last row is -1. Plans use sizes
+from a simulation, and the formulas give upper bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Number of a tensor's columns that one of its readers needs, at four different times."""
+    """Number of a tensor's columns that one reader needs at four different times."""
 
     reading: int
-    """While the reader runs: columns from the left edge of its window to the newest column."""
+    """Number of columns while the reader runs."""
     before: int
-    """Columns from the left edge of the reader's window to the newest column, before the newest tile is made."""
+    """Number of columns before the newest tile is made."""
     between: int
-    """Columns from the left edge of the reader's next window to the newest column."""
+    """Number of columns between two iterations of the reader."""
     last: int
-    """Columns from the left edge of the reader's last window to the tensor's right edge."""
+    """Number of columns from the left edge of the reader's last window to the tensor's right edge."""
 
 
 class Reader(NamedTuple):
@@ -33,7 +33,9 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a stripe. `later` is the number of later stripes that may read the rows, or -1."""
+    """Rows of a stripe, from `first` to `first + rows - 1`. `later` is the number of later stripes that may read the
+    rows, or -1.
+    """
 
     first: int
     rows: int
@@ -42,7 +44,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Count the columns that a reader needs. `to` is output and tile width. `window` is extent, stride and padding."""
+    """`to` has the width of the output and of its tiles. `window` has the extent, stride and padding along the row."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -69,13 +71,13 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows for an operator that computes `made` rows per stripe from its last `rows` input rows."""
+    """Return Reader.windows if an operator computes `made` rows per stripe from its last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor if each stripe needs `rows` rows and each row is made once."""
+    """Return the column windows of a tensor if each stripe reads `rows` rows and each row is made once."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
@@ -128,10 +130,10 @@ def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: 
 @dataclass(frozen=True, slots=True)
 class RowCount:
     total: int
-    """Number of rows, in which a row that is made twice counts twice."""
+    """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
-    """Half-open range of the rows that each stripe makes, counted from the top of a complete stripe."""
+    """Range of the rows that each stripe makes, counted from the top of a complete stripe."""
 
 
 @cache
@@ -150,7 +152,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """Rows of a group's input that each stripe reads. Stripe m begins at row m × advance + top."""
+    """Rows of a group's input that each stripe reads. Stripe `m` begins at row `m * advance + top`."""
 
     height: int
     width: int
@@ -158,7 +160,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """At the end of a stripe, this number of columns of the lowest row is still needed."""
+    """Number of columns of the lowest row that the group still needs at the end of a stripe."""
 
     @property
     def nbytes(self) -> int:
@@ -167,10 +169,10 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return the bytes of a group's input and output together if both may overlap (min(b_In - b_Out) in vMCU, section
-    4).
+    """Return how many bytes a group's input and output need together if they overlap (min(b_In - b_Out) in vMCU,
+    section 4).
 
-    `tile` is the width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
+    `tile` is the width of a tile, or 0 if a stripe writes its outputs after all its reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

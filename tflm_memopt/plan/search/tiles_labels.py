@@ -1,4 +1,4 @@
-"""Data that describes a partial group in the search for groups that run in tiles (tiles_search.py)."""
+"""Describes partial groups in the search for tiled groups (tiles_search.py)."""
 
 from typing import NamedTuple
 
@@ -7,40 +7,42 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes the `rows` rows before row m × advance + end of the tensor."""
+    """A skip connection to a later ADD. Stripe `m` makes the `rows` rows of the tensor before row
+    `m * advance + end`.
+    """
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
     lag: int
-    """Number of columns by which the ADD lags behind the operator that the search is adding."""
+    """Number of columns by which the ADD runs later than the operator that the search adds."""
 
 
 class State(NamedTuple):
-    """An operator's loop nest (plan/nest.py), with facts about the operators after it."""
+    """The loops of an operator (plan/nest.py), with facts about the later operators of the group."""
 
     rows: int
     end: int
     advance: int
     first: int
-    """Only the stripes [first, stop) contain rows. Stripe 0 is the first one in which the group's output has rows."""
+    """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe: of the group's output, or of the input of the next operator that adds up its input."""
+    """Number of rows per stripe of the group's output or, before an operator that adds up its input, of that input."""
     sums: int
-    """Bytes that remain live after the next operator that adds up its input, or -1 if no such operator follows."""
+    """Bytes that remain live after the next operator that adds up its input, or -1 if there is no such operator."""
     late: bool
-    """True if the group's last operator adds up channel groups, so that it writes all pixels of a stripe together."""
+    """Whether the group's last operator adds up channel groups, so that each stripe writes its pixels at its end."""
     skips: tuple[Skip, ...]
     early: bool = False
-    """True if every channel group writes output: its own channels of all pixels."""
+    """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """Whether tiles have the full width, so that the fewest streamed rows are needed at once."""
+    """Whether tiles have the full width, since streamed rows and messages are whole rows."""
 
 
 class Visit(NamedTuple):
-    """A search step: one operator with its loop nest, or several operators that share channel groups."""
+    """A search step, which adds one operator, or several operators that share channel groups."""
 
     position: int
     state: State
@@ -49,7 +51,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up channel groups, instead of writing a whole tensor."""
+    """Whether the last operator adds up channel groups. Otherwise each channel group writes its own channels."""
 
     @property
     def sums(self) -> bool:
@@ -66,14 +68,13 @@ Label = tuple[int, int, Trail]
 
 
 class Demand(NamedTuple):
-    """The part of an input that an operator needs, and the operator's cost."""
+    """The rows of an input that an operator needs, and the operator's cost."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Stripe number m needs this number of rows before row m × advance + end, also for the tensor's skip connections.
-    """
+    """Stripe `m` needs `rows` rows before row `m * advance + end`, including rows for skip connections."""
     end: int
     advance: int
     stripes: tuple[int, int]

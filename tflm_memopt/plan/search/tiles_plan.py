@@ -1,4 +1,4 @@
-"""Settings of the search for groups that compute a few pixels at a time."""
+"""Settings of the search for tiled groups."""
 
 from __future__ import annotations
 
@@ -16,39 +16,41 @@ class Input(str, enum.Enum):
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""
     STREAMED = "streamed"
-    """The input arrives row by row in a rolling buffer that holds the rows needed at the same time."""
+    """The input arrives row by row in a rolling buffer."""
     FREE = "free"
-    """The input is outside the arena and takes no bytes there (msf-CNN, section 6)."""
+    """The input is outside the arena (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of the search: the memory to be counted, and the techniques that the search may use."""
+    """Settings of the search for tiled groups: the place of the input, and the allowed techniques."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
     """Number of rows of a streamed input that arrive together."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Maximum height of a feature map for which a single stripe of all rows is tried as well."""
+    """Maximum height of a feature map for which one stripe of all rows is also tried."""
     tile: int = 1
     """Number of columns per iteration. A number above the tensor's width means whole rows."""
     at_once: int = 1
-    """Maximum number of pixels that a kernel computes at once."""
+    """Maximum number of pixels that a kernel computes in one call."""
     cache: bool = True
     """Whether rows that two stripes need may be kept in buffers."""
     recompute: bool = True
-    """Whether rows that two stripes need may be computed again."""
+    """Whether rows that two stripes need may be computed twice."""
     group_channels: int = 8
-    """Number of channels that pass together through expand, depthwise and project, or through dense layers. 0: all."""
+    """Number of channels that run together through expand, depthwise and project, or through dense layers. 0: all
+    channels.
+    """
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
-    """Limit of the multiply-accumulates, as a multiple of the original model's."""
+    """Limit of the multiply-accumulates, as a multiple of those of the original model."""
     tiled_cost: float = 1.0
-    """Time of a multiply-accumulate in tiles, as a multiple of the time in whole rows."""
+    """Time of a multiply-accumulate in a tiled group, as a multiple of the time in whole rows."""
     epsilon: float = 1e-4
-    """A solution that needs more bytes is kept if it saves this fraction of the original multiply-accumulates."""
+    """A solution with more bytes must save this fraction of the original multiply-accumulates."""
 
     @property
     def once(self) -> Settings:

@@ -1,11 +1,11 @@
-"""Finds all groups in tiles that end at a given operator, by a search from their last operator to the first.
+"""Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-A state consists of an operator's loop nest, its stripes, and the skip connections that begin before the operator and
-end in the group. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search
-decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also decides
-whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
-operators that are added later depends only on the state. A label is therefore dropped if another label in the same
-state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
+A state has an operator's loops, its stripes, and the skip connections that lead from earlier operators into the group.
+A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search decides how high
+stripes are, and whether rows that two stripes need are kept or computed twice. The search also decides whether channels
+run in groups through expand, depthwise and project, or through dense layers. The cost of earlier operators depends only
+on the state. A label is dropped if another label of the same state needs no more bytes and, up to Settings.epsilon, no
+more multiply-accumulates.
 """
 
 from collections import defaultdict
@@ -38,13 +38,13 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated seconds that the search takes per state of an operator and per partial group (plan/effort.py)."""
+"""Estimated seconds of the search per state and per label."""
 
 MOST_OUTSIDE = 1024
-"""A stripe may have at most this number of rows outside the feature map, as a result of several strides."""
+"""Maximum number of rows of a stripe that lie outside the feature map."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles, which are iterations, of a feature map. Larger maps are computed row by row."""
+"""Maximum number of tiles of a feature map. Larger maps are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    If pixels are added column by column, as in stripes of several rows, the result may differ from TFLM's.
+    Stripes of several rows add column by column, which changes the result if the order of additions matters.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -64,7 +64,7 @@ def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for the groups of one region that end at one operator."""
+    """The search for the tiled groups of one region that end at one operator."""
 
     chain: Chain
     links: Links
@@ -72,9 +72,9 @@ class Search:
     last: int
     limit: int
     slack: int
-    """Limit of the multiply-accumulates that a group may add to the original's."""
+    """Maximum number of multiply-accumulates that a group may compute in addition to those of the original model."""
     grain: int
-    """A partial group with more bytes than another one is kept if it saves this number of multiply-accumulates."""
+    """A label with more bytes must save this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
 
@@ -220,7 +220,9 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether an expand, a depthwise and a project layer end at this position, with no other reader."""
+        """Return whether an expand, a depthwise and a project layer end at this position, with no other readers between
+        them.
+        """
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
@@ -240,7 +242,9 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """If the second of two dense or pointwise layers is at this position, return the position of the first one."""
+        """Return the position of the first of two dense or pointwise layers if the second is at this position, and
+        otherwise None.
+        """
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -269,7 +273,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of two dense layers with groups of hidden channels, if the groups save bytes."""
+        """Yield two dense layers with groups of hidden channels, if the groups save bytes."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -320,7 +324,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # The buffers keep all rows that skip connections need.
+        in_step = all(s.rows <= advance for s in demand.skips)  # The buffers keep all rows for skip connections.
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -337,7 +341,7 @@ class Search:
             yield pixels * read.c, supply(rows, *stripes)
 
     def _is_pushed(self, position: int) -> bool:
-        """Return whether an operator reads the streamed input, so that the operator may have to run row by row."""
+        """Return whether an operator reads the streamed input. Such an operator may have to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
@@ -400,7 +404,7 @@ class Search:
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Return the bytes of all tensors, apart from the main input, that are live during the whole group."""
+        """Return how many bytes are live during the whole group, without the main input."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
@@ -409,7 +413,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Widen a reader to whole rows, since messages between devices have whole rows."""
+    """Messages between devices have whole rows."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 

@@ -1,4 +1,4 @@
-"""Finds forms of a group that take more bytes and less time: wider tiles, several pixels at once, and whole rows."""
+"""Finds forms of a group that need more bytes but less time, such as wider tiles."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """One form of a group of operators, with the same results as all other forms."""
+    """One form of a group of operators. All forms have the same results."""
 
     group: Candidate
     cost: float
     nbytes: int = 0
     """Lower bound of the bytes of a plan in which the group has this form."""
     work: float | None = None
-    """Estimated seconds to find the cost (plan/effort.py), or None while `cost` is only a lower bound."""
+    """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
 
 class GroupForms:
-    """The known forms of one group of operators. A higher limit of bytes adds forms."""
+    """The known forms of one group of operators."""
 
     def __init__(
         self,
@@ -39,18 +39,18 @@ class GroupForms:
     ) -> None:
         """`group` is the form of the group that needs the fewest bytes. `wide` allows wider tiles and whole rows.
 
-        `least` returns a lower bound of a form's cost. `price` returns a form with its cost. If the form exceeds a
-        limit of bytes, `price` returns the form with a lower bound of its bytes instead.
+        `least` returns a lower bound of a form's cost. `price` returns a form with its cost. If a form exceeds the
+        limit of bytes, `price` returns it with a lower bound of its bytes instead.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the cheapest form that fits in `nbytes` bytes, if any, with the layout of the form.
+        """Return the layout of the cheapest form that fits in `nbytes` bytes, or None.
 
-        The search changes the best form so far in all possible ways. `place` is the function that returns a layout of
-        the whole model of at most `nbytes`, or None.
+        Each step of the search changes the best form found so far. `place` returns a layout of the whole model of at
+        most `nbytes` bytes, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
@@ -86,7 +86,7 @@ class GroupForms:
                 heapq.heappush(waiting, (form.cost, form.nbytes, number, form))
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
-        """Yield changed forms: more pixels at once, wider tiles, or whole rows for more of the first operators."""
+        """Yield changed forms: with more pixels at once, with wider tiles, or with whole rows in more operators."""
         chain, count = self._chain, len(group.stages)
         pixels = [max(stage.nest.tile, stage.at_once) for stage in group.stages]
         for i, number in enumerate(pixels):
