@@ -12,14 +12,13 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph in which operators use a whole tensor instead of the tensors that are its parts."""
+    """Return the graph with each part of a stored tensor replaced by the whole stored tensor."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the stored tensor that has exactly the bytes of `tensor`, or None if the stored tensor is larger."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -42,12 +41,10 @@ def stored(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class TensorLives:
-    """The nodes of the graph between which each tensor is live."""
-
     made: Mapping[TensorId, int]
-    """Number of the first node that writes a tensor, or -1 for an input of the model."""
+    """Index of the first node that writes a tensor, or -1 for an input of the model."""
     read: Mapping[TensorId, int]
-    """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
+    """Index of the last node that reads a tensor, or the number of nodes for an output of the model."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
         return self.made.get(tensor, number) < number
@@ -67,9 +64,9 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the live tensors that the node does not use.
+    """For each node, return the tensors that are live but unused while the node runs.
 
-    The list of the first node also has the inputs of the model that no node reads.
+    Model inputs that no node reads are listed at the first node.
     """
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
@@ -100,7 +97,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors that the device receives completely, although its operators do not read the last rows."""
+    """Return tensors that the device receives completely although its operators do not read the last rows."""
     if not any(op.receives for op in ops):
         return set()
     # An operator may read a tensor with rows of another size, so rows are counted in bytes.

@@ -1,15 +1,15 @@
-"""Names of option values that the planner knows."""
+"""Names of the values of planning options."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "group", "builtin"]
-"""Whether a region or a group becomes one custom operator. "builtin" makes no custom operators."""
+"""Custom operators to make: one for each region, one for each group, or none ("builtin")."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 
 MOVES = ("PAD", "SLICE", "CONCATENATION")
-"""Operators that `--ops builtin` may add to divide an operator into parts (`--allow-ops`)."""
+"""Operators that `--ops builtin` may add in order to compute another operator in several parts."""
 
 SWITCHES: Mapping[str, str] = {
     "stripes": "stripes of more than one row",
@@ -24,4 +24,3 @@ SWITCHES: Mapping[str, str] = {
     "tiles": "tiled groups altogether: row rolling buffers are left",
     "fan-in": "partial sums that several devices send each other",
 }
-"""Techniques that `--without` switches off, with the descriptions that users see."""

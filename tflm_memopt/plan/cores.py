@@ -1,10 +1,10 @@
 """Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
-Both cores run through the iterations of a group in the same order. Each row is split by columns or by channels, so that
-buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. Between two barriers,
-no core may access bytes that the other core writes. Barriers are placed as late as possible, which gives the fewest
-barriers for a given split. Core 0 copies the weights of a group before the group's first iteration. The split follows
-Stahl's thesis, chapter 5, whose devices correspond to cores that share their memory.
+Both cores run through the iterations of a group in the same order. Each row is divided by columns or by channels, so
+that buffers do not grow. Each core has its own scratch memory and loop counters, and both cores share all other
+buffers. Between two barriers, no core may access bytes that the other core writes. A barrier is placed as late as
+possible, because late barriers are the fewest. Stahl's thesis, chapter 5, divides work in the same way between devices
+that do not share memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,23 +26,29 @@ from tflm_memopt.plan.plan import GroupSharding, OpSharding, Plan, Role
 CORES = 2
 EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Two cores split an operator's channels at multiples of this number, which depends on the layout of the weights."""
+"""Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. Fewer pixels take the same time."""
+"""Number of pixels that a kernel with packed weights computes in a call. A call for fewer pixels takes as long as a
+call for this number.
+"""
 LEAST_PACKED = 4
 AWKWARD = 4
-"""No core computes exactly this number of columns of a wider row, since the scratch would be too small."""
+"""A row of AWKWARD + 1 columns is not divided into AWKWARD columns and one column, since the scratch would be too
+small.
+"""
 MOST_SERIAL = 0.2
-"""Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
+"""Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
-"""Number of different times of core 0 that are kept apart while the planner chooses how two cores share operators."""
+"""The search for balanced cores distinguishes at most this number of different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Multiply-accumulates that take as long as writing an output byte, with plain weights and with packed weights."""
+"""Number of multiply-accumulates that take as long as writing an output byte, with plain and with packed weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Bytes [first, end) of each of `pixels` pixels, which begin at byte `start` and every `pitch` bytes after it."""
+    """Bytes [first, end) of each of `pixels` pixels, where `pitch` is the number of bytes from one
+    pixel to the next.
+    """
 
     start: int
     pixels: int
@@ -90,7 +96,7 @@ class _Group:
         self.plan = group.plan
         self.start = {b.key: offset for b, offset in self.plan.placed() if b.role is Role.TENSOR}
         self.start |= {slow.tensor: self.plan.head + slow.offset for slow in self.plan.slow}
-        """Addresses of whole tensors. Slow memory is numbered as if it followed the arena's head."""
+        """Address of each whole tensor. Addresses in slow memory follow the last address of the arena's head."""
 
     def _solid(self, role: Role, key: int, nbytes: int, start: int = 0) -> tuple[Patch, ...]:
         found = self.plan.find(role, key)
@@ -164,11 +170,13 @@ class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
     times: tuple[float, float]
-    """Working time of each core, in units of the work of a core that spends all its time on the model."""
+    """Time of each core, where 1 is the time for a multiply-accumulate on a core that only runs the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield splits that give core 0 about the fraction `first` of the work, each with the work that it adds."""
+    """Yield splits that give core 0 about the fraction `first` of the work. The number is each core's extra work, as a
+    fraction.
+    """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -188,7 +196,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Estimate which fraction of a pixel's work both cores do if each core computes some channels of the pixel."""
+    """Estimate which fraction of a pixel's work is done twice if each core computes some channels of the pixel."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -221,7 +229,7 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> list[_Possible]:
-    """Return how two cores can share an operator, or else that one of the cores runs the whole operator."""
+    """Return the ways to divide an operator between two cores, or else the choice of a single core."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -247,11 +255,10 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> l
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose a split for each operator so that both cores finish early, and return the splits and end times.
+    """Choose how to divide each operator so that both cores finish early. Return the choices and finishing times.
 
-    `before` has the start time of each core. The operators of a group alternate row by row, so a core with more work in
-    one operator can get less work in another. If core 0 takes a similar time in several choices, the search keeps only
-    the choice with the least time of core 1.
+    A core that does more work in one operator of a group can do less work in the next operator. Among choices with
+    similar times of core 0, the search keeps the choice with the shortest time of core 1.
     """
     grain = sum(max(candidate.times[0] for candidate in each) for each in candidates) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
@@ -278,7 +285,7 @@ def fraction(sharding: OpSharding, writes: Rows) -> float:
 
 
 def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
-    """Yield the iterations in which one core would access bytes that the other core writes at the same time."""
+    """Yield iterations in which one core would access bytes while the other core writes them."""
     marks = _Marks(group.plan.head + group.plan.slow_bytes)
     for number, (key, _) in enumerate(group.iterations):
         if key != sharding.op:
@@ -293,10 +300,7 @@ def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
 def _barriers(
     group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations before which the cores wait for each other.
-
-    `enters` tells whether another group of the same custom operator runs before the group.
-    """
+    """`enters` tells whether an earlier group belongs to the same custom operator."""
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
         touched = [group.touched(sharding, core, number) for core in range(CORES)]

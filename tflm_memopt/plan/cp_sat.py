@@ -1,4 +1,4 @@
-"""Loads the solver CP-SAT on first use, since its import is slow, and configures it."""
+"""Loads the solver CP-SAT on first use, since its import is slow."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a CP-SAT search. With several threads, CP-SAT's results would differ between machines."""
+"""Number of threads of CP-SAT. With several threads, the results of CP-SAT would differ between machines."""
 NAME = "ortools.sat.python.cp_model"
 
 
 @cache
 def load() -> ModuleType:
-    """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
+    """Return CP-SAT's module `cp_model` without its functions for pandas.
 
-    The import of pandas takes as long as planning a small model. The package loads its own copy of `cp_model`, in which
-    two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
+    Importing pandas takes as long as planning a small model. In this copy of the module `cp_model`, two empty classes
+    replace pandas. Other packages still import the complete module `cp_model`.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 
@@ -48,7 +48,7 @@ def load() -> ModuleType:
 
 @contextlib.contextmanager
 def _bound_to_itself() -> Iterator[None]:
-    """Bind CP-SAT to its own symbols if TensorFlow is loaded, since CP-SAT crashes with TensorFlow's symbols."""
+    """Bind CP-SAT to its own symbols if TensorFlow is loaded. CP-SAT crashes if it uses TensorFlow's symbols."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return
@@ -61,11 +61,11 @@ def _bound_to_itself() -> Iterator[None]:
 
 
 def solver(seconds: float, seed: int) -> cp_model.CpSolver:
-    """Return a solver that stops after `seconds` of CP-SAT's deterministic time."""
+    """Return a solver that stops after `seconds` seconds of CP-SAT's deterministic time."""
     made: cp_model.CpSolver = load().CpSolver()
     made.parameters.max_deterministic_time = seconds
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
-    # CP-SAT would restore the default action of SIGINT, so that Ctrl-C would skip all clean-up.
+    # Without this setting, CP-SAT restores the default action of SIGINT, and Ctrl-C skips all clean-up.
     made.parameters.catch_sigint_signal = False
     return made

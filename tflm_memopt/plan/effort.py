@@ -1,8 +1,6 @@
-"""Limits how long planning takes, in counted work instead of time, so that every machine makes the same plan.
+"""Limits the effort of planning. Effort is counted in work, not in time, so that every machine makes the same plan.
 
-The unit of work is the second on a core of about 2.6 GHz. Work is counted in compared buffers, in simulated iterations,
-and in CP-SAT's deterministic time. Rough constants suffice to convert counts to seconds. A search without budget left
-returns the best result so far.
+The unit of work is a second on a core of about 2.6 GHz.
 """
 
 from __future__ import annotations
@@ -15,24 +13,25 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum of its search, and other work per operator."""
+"""Seconds at normal effort: budget of a conversion, minimum of its search, and time per operator outside the search."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
+"""Fractions of a time budget for ordering operators, for finding groups, and for layouts of single groups."""
 FIRST = 0.75
-"""Fraction of the remaining search budget for the next operator order, if further orders follow it."""
+"""Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""If several searches share a budget, each may spend up to this multiple of an equal part."""
+"""A search may spend up to this multiple of an equal share if several searches divide a budget."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000
 LAYOUTS = 2.4
-"""Ratio of all work after the search to the time of exact layouts, both in seconds."""
+"""Time of all work after the search, as a multiple of the time of exact layouts."""
 EXACT = 0.5
-"""Time limit of one exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
+"""Time limit of an exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
 
 
 def factor(effort: float | str) -> float:
-    """Return the factor of the budget, given by name or as a number. Raises UsageError for other values.
+    """Return by which factor the option `--effort` multiplies the budget. Raises UsageError for an unknown name and for
+    a number out of range.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -48,7 +47,7 @@ def factor(effort: float | str) -> float:
 
 
 def allowance(operators: int, effort: float = 1.0) -> float:
-    """Return the seconds for all orders and plans of a model with this number of operators.
+    """Return the time budget in seconds for planning a model with this number of operators.
 
     >>> allowance(100), allowance(100, effort=10)
     (7.8, 78.0)
@@ -57,9 +56,9 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Estimate the remaining seconds of a conversion, of whose `searches` searches `found` are complete.
+    """Estimate the remaining seconds of a conversion after `found` of `searches` searches.
 
-    `spent` are the seconds so far. `layouts` are the maximum seconds to find the exact layouts of a plan.
+    `spent` is the number of seconds so far. `layouts` is the time limit of the exact layouts of a plan, in seconds.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -69,7 +68,7 @@ def work_left(spent: float, operators: int, layouts: float, found: int, searches
 
 
 class SearchPart(str, enum.Enum):
-    """Parts of a search that can run out of budget, with their names in reports."""
+    """Names of the steps of a search in reports about an exhausted budget."""
 
     ORDERS = "orders of operators"
     ROW_GROUPS = "row groups"
@@ -88,25 +87,25 @@ class Spent:
 
 
 class Budget:
-    """Limits the counted work of a search. Work that is charged to a part of a budget is also charged to the whole."""
+    """A limit for the work of a search, in seconds. Work on a share of the budget also reduces the whole budget."""
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()
 
     @property
     def left(self) -> float:
-        """Remaining seconds, which are negative if the last piece of work exceeded the budget."""
+        """The remaining seconds can be negative, because a search notices an exhausted budget late."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget for the next of `waiting` searches, which is up to GENEROUS times an equal part."""
+        """Return the budget of the next search if `waiting` is the number of searches to come."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the next search's budget: the whole rest for the last search, and otherwise the rest times FIRST."""
+        """Return the budget of the search in the next operator order if `waiting` is the number of orders to come."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -117,7 +116,7 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent, and record the name of the part if the budget is too small."""
+        """Return whether more than `seconds` seconds are left. If not, record that `part` was cut short."""
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

@@ -1,8 +1,7 @@
-"""Converts the order of a group's iterations to nested loops, which the executor runs.
+"""Converts the order of a group's iterations to nested loops, which the C library runs.
 
-The converter simulates every iteration of a group. The order of the iterations repeats from stripe to stripe, and
-within a stripe from column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A
-few hundred bytes of loops describe a hundred thousand iterations.
+The iterations repeat from stripe to stripe, and from column to column within a stripe. The shortest repetitions become
+loops first. A few hundred bytes of loops can describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from tflm_memopt.plan.nest import Ints
 
 MAX_TIMES = 0xFFFF
 LONGEST_PERIOD = 1024
-"""Maximum number of iterations and inner loops in the body of a loop that the search finds."""
+"""Maximum number of items in the body of a loop."""
 REPEAT_BYTES = 4
-"""Bytes of a loop in the program, apart from the loop's body."""
+"""Size in bytes of a loop in the program, without the loop's body."""
 SKIP_BYTES = 5
-"""Bytes of the loop code of an iteration that skips stripes. An iteration without skips takes one byte."""
+"""Size in bytes of an iteration that skips stripes. Any other iteration takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,9 @@ class Iteration:
     """The next iteration of one operator of a group."""
 
     stage: int
-    """Position of the operator in the group."""
+    """Index of the operator in the group."""
     skips: int = 0
-    """Number of stripes that the operator skips before the iteration because these stripes have no rows."""
+    """Number of stripes without rows that the operator skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
 
 
 def to_json(loops: Loops) -> list[Any]:
-    """Return JSON: an iteration is a number or `[stage, skips]`, and a loop is `{"times": ..., "body": [...]}`."""
+    """An iteration becomes a number or `[stage, skips]`, and a loop becomes `{"times": ..., "body": [...]}`."""
     return [
         {"times": item.times, "body": to_json(item.body)}
         if isinstance(item, Repeat)
@@ -85,7 +84,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 def loops_of(stages: Ints, skips: Ints) -> Loops:
     """Return loops that run these iterations.
 
-    `stages` and `skips` are `Iteration.stage` and `Iteration.skips` of each iteration, in order.
+    `stages` and `skips` have the fields of each Iteration in execution order.
 
     >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
     (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
@@ -119,7 +118,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Replace repetitions of `period` items by loops that save bytes."""
+        """Replace repeated sequences of `period` items by loops, if loops save bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         starts, ends = edges[::2], edges[1::2]
@@ -143,7 +142,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """Return the index of the loop in `items`. Return None if the loop is nested too deeply or saves no bytes."""
+        """Return the index of a loop in `items`, or None if the loop is nested too deeply or saves no bytes."""
         if (times, body) not in self._repeats:
             nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
             if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:

@@ -1,7 +1,7 @@
-"""Finds for the report which bytes of the arena's activation memory each buffer takes at each moment.
+"""Finds which bytes of the arena each buffer takes over time, for the report.
 
-Time is divided into numbered moments. An operator that TFLM's kernel runs takes one moment, and a group of operators
-several, since their rows alternate. Addresses are bytes from the start of the arena.
+An operator that TFLM's kernel runs takes one moment, and a group of operators takes several moments. Addresses are
+bytes from the start of the arena.
 """
 
 import itertools
@@ -17,12 +17,12 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
-"""Roles of buffers in the original model. Buffers of plans have the roles of the enum Role."""
+"""Roles of the buffers of the original model. A plan's buffers have roles of the enum Role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A period of the memory map in which one operator of TFLM or one group of operators runs."""
+    """The moments in which one operator of TFLM or one group of operators runs."""
 
     name: str
     ops: tuple[int, ...]
@@ -33,7 +33,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A period of moments [first, last) in which the bytes [bottom, top) of a buffer are live."""
+    """The bytes [bottom, top) of a buffer that are live from the moment `first` to the moment before `last`."""
 
     first: int
     last: int
@@ -43,7 +43,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer in the memory map, which is reserved for the moments [first, last)."""
+    """A buffer in the memory map. Its bytes are reserved from the moment `first` to the moment before `last`."""
 
     name: str
     role: str
@@ -58,7 +58,7 @@ class MappedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Shows which bytes of the arena's head are used at which time, and the size of the tail above the head."""
+    """Shows which bytes of the arena's head are used over time, and the size of the tail."""
 
     title: str
     phases: tuple[Phase, ...]
@@ -67,7 +67,7 @@ class MemoryMap:
     head: int
     tail: int
     bound: int
-    """Maximum number of live bytes, which is a lower bound of any layout."""
+    """Maximum number of live bytes, which no layout can undercut."""
 
     def __repr__(self) -> str:
         return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"
@@ -77,7 +77,6 @@ class MemoryMap:
 
 
 def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
-    """Return the memory map of the original model as TFLM lays it out."""
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
@@ -89,7 +88,9 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """Return the live bytes at each moment. `lives` has the moments [first, last) and the bytes of each buffer."""
+    """Return the number of live bytes at each moment. `lives` has three values for each buffer: its first moment, its
+    last moment plus 1, and its size in bytes.
+    """
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes
@@ -113,7 +114,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
-    """Return the memory map of several models that run one after the other in one arena."""
+    """Models run one after the other in the map, and each model begins where the previous one ends."""
     phases: list[Phase] = []
     buffers: list[MappedBuffer] = []
     live: list[int] = []

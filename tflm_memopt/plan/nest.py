@@ -1,7 +1,7 @@
-"""Describes the order in which an operator makes its output: stripes of rows, tiles of columns, then rows of a tile.
+"""Describes the order in which an operator computes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-The channels may be divided into groups, each of which passes through the stripe once. One iteration makes up to `tile`
-pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
+Channels may be divided into groups. Each group of channels runs through the whole stripe. One iteration computes up to
+`tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
 """
 
 import functools
@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """Divides the rows of an operator into stripes of adjacent rows.
 
-    Stripe m ends before row m × advance + end. A stripe also ends at the end of the tensor. If `rows` equals `advance`,
-    a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds `advance`,
-    a stripe begins `rows` rows before its end, and rows that two stripes share are made twice ("recompute").
+    Stripe `m` ends before row `m * advance + end`, or at the end of the tensor. If `rows == advance`, each stripe
+    begins where the previous stripe ends, and each row is computed once ("cache"). If `rows > advance`, each stripe has
+    `rows` rows, and rows that two stripes share are computed twice ("recompute").
     """
 
     advance: int = 1
@@ -28,9 +28,9 @@ class LoopNest:
     tile: int = 0
     """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
-    """Number of groups into which the channels are divided. Each group of channels passes through a stripe once."""
+    """Number of groups into which the channels are divided."""
     sums: bool = False
-    """Whether all channel groups add to the same int32 sums, which a last pass turns into pixels."""
+    """Whether all channel groups add to the same int32 sums. A last pass converts the sums to pixels."""
 
     @property
     def recomputes(self) -> bool:
@@ -38,7 +38,7 @@ class LoopNest:
 
     @property
     def splits(self) -> bool:
-        """Whether a pixel in a buffer holds the channels of one channel group only."""
+        """Whether buffers hold only the channels of one channel group."""
         return self.channel_groups > 1 and not self.sums
 
     @property
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Number of the first row of stripe 0 if every row is made once, which is 0 or negative."""
+        """Index of the first row of stripe 0 if each row is computed once. The index is 0 or negative."""
         return -(-self.end % self.advance)
 
 
@@ -56,7 +56,7 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class NestIterations:
-    """All iterations of an operator in order, and a search for the iteration that makes a given pixel."""
+    """All iterations of an operator in execution order."""
 
     nest: LoopNest
     stripe: Ints
@@ -73,7 +73,9 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator makes the rows that another operator needs for stripe `stripe`."""
+        """Return the stripes in which an operator computes `row`. `stripe` has the stripes of the operator that reads
+        the row.
+        """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Selects the best of several options that have two costs (the Pareto front)."""
+"""Selects the best options if each option has two costs (the Pareto front)."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], grain: float = 0) -> list[T]:
-    """Return the options that no other option beats in both costs.
+    """Return the options for which no other option is better in both costs.
 
-    `costs` is the function that returns both costs of an option, and then figures that decide between options of equal
-    cost. `grain` is the amount by which the second cost must be lower than that of the last option kept.
+    `costs` returns both costs of an option. Further numbers decide between options of equal cost. Each option must save
+    more than `grain` of the second cost, compared with the cheaper option before it.
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]

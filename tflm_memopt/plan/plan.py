@@ -24,13 +24,13 @@ SCHEMA_VERSION = 2
 
 class Role(str, enum.Enum):
     TENSOR = "tensor"
-    """A whole tensor that a group reads or writes, or that a kernel of TFLM uses."""
+    """A whole tensor that a group or a kernel of TFLM reads or writes."""
     ROLLING_BUFFER = "rolling_buffer"
-    """The last `depth` rows of a tensor that is used inside one group only."""
+    """The last `depth` rows of a tensor that only one group uses."""
     ACCUMULATOR = "accumulator"
     """int32 sums of an operator that adds up its input row by row."""
     COUNTERS = "counters"
-    """Counters of the iterations of a group's operators, 2 bytes each."""
+    """Loop counters of a group's operators."""
     SCRATCH = "scratch"
     """Temporary memory of a kernel, or pixels of an external input that are converted to int8."""
     WEIGHTS = "weights"
@@ -39,7 +39,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """A buffer of `depth` pixels that holds `rows` rows of each stripe (plan/iteration/column_windows.py)."""
+    """A rolling buffer of `depth` pixels for `rows` rows of each stripe (plan/iteration/column_windows.py)."""
 
     rows: int
     depth: int
@@ -47,11 +47,13 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A byte range of the arena that is live in the plan steps [first, last)."""
+    """A byte range of the arena that is live from plan step `first` to the step before `last`."""
 
     role: Role
     key: int
-    """Number of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), an output (WEIGHTS), or a plan step (other roles)."""
+    """Index of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), of an output (WEIGHTS), or of a plan
+    step (other roles).
+    """
     nbytes: int
     first: int = 0
     last: int = 0
@@ -66,26 +68,28 @@ class Buffer:
 
 
 INDEX_BYTES = 2
-"""Bytes of the index of a state's oldest row. A reset sets the index to 0."""
+"""Size in bytes of the index of a state's oldest row."""
 
 
 WINDOW: TensorId = -1
-"""PlacedState.tensor has this value if the state counts the inferences until a sliding input is complete."""
+"""Value of PlacedState.tensor for a counter of the inferences until a sliding input is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A rolling buffer that outlives the inference. Row t since the first inference is at position t mod depth."""
+    """A rolling buffer that outlives the inference. If `t` counts the rows since the first inference, row `t` is at
+    position `t % depth`.
+    """
 
     tensor: int
     offset: int
-    """Offset in the region's state memory, which is not a part of the arena's head."""
+    """Offset in bytes in the region's state memory, which is not in the arena's head."""
     depth: int
     row_bytes: int
     advance: int
-    """Number of rows that each inference adds to the rolling buffer."""
+    """Number of rows that each inference adds."""
     fill: int
-    """Value of every byte before the first inference and after a reset."""
+    """Value of each byte before the first inference and after a reset."""
 
     @property
     def nbytes(self) -> int:
@@ -94,7 +98,7 @@ class PlacedState:
 
 @dataclass(frozen=True, slots=True)
 class SlowTensor:
-    """A tensor in slow memory that is live in the plan steps [first, last)."""
+    """A tensor in slow memory that is live from plan step `first` to the step before `last`."""
 
     tensor: TensorId
     offset: int
@@ -105,19 +109,21 @@ class SlowTensor:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One operator of a group, with its order of iterations."""
+    """An operator of a group, with the order of its iterations."""
 
     op: int
     operands: tuple[int, ...]
-    """Numbers of the operator's inputs, in the order in which their rows are requested."""
+    """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output or, if the operator adds up its input, over the input."""
+    """Order of the iterations over the output. For an operator that adds up its input, order over the input."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row."""
+        """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of
+        the group.
+        """
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
@@ -129,20 +135,20 @@ class Group:
     """Consecutive operators whose rows are computed in turn."""
 
     region: int
-    """Number of the region. Consecutive groups of one region share a custom operator."""
+    """Index of the region. Consecutive groups of one region become one custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Numbers of the operators whose outputs the group must complete, in the order of completion."""
+    """Operators whose outputs the group must complete, in the order of completion."""
     iterations: int
     macs: int
     stripes: int = 0
-    """Number of stripes in a group that computes tiles, or 0 if the group runs row by row."""
+    """Number of stripes of a group that computes tiles, or 0 if the group runs row by row."""
     is_reversed: bool = False
     """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether a group makes parts of its outputs in turn, instead of one whole output after the other."""
+    """Whether a group computes a part of each output in turn, instead of one whole output after the other."""
     loops: Loops = ()
-    """The order of all iterations as loops, which are empty until the plan is finished."""
+    """The order of all iterations as nested loops. Unfinished plans have no loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +164,11 @@ class GroupSharding:
     step: int
     ops: tuple[OpSharding, ...]
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other. The cores also wait around each custom operator."""
+    """Iterations before which the cores wait for each other. The cores also wait before and after
+    each custom operator.
+    """
     serial: tuple[int, ...] = ()
-    """Iterations that core 0 makes alone, however the cores share the operator."""
+    """Iterations that core 0 computes alone, even if the cores share the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +177,14 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of multiply-accumulates, which is stored only in plans without custom operators."""
+    """Number of multiply-accumulates. Only plans without custom operators store it."""
 
 
 Step = Group | Builtin
 
 
 def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
-    """Return the plan steps that become one custom operator: consecutive groups of one region."""
+    """Return the indices of the plan steps of each custom operator, which are consecutive groups of one region."""
     found: list[tuple[int, ...]] = []
     last = None
     for number, step in enumerate(steps):
@@ -205,17 +213,17 @@ class Plan:
     proven: bool
     target: str = GENERIC
     rematerialisations: tuple[Rematerialisation, ...] = ()
-    """Operators that run twice. The second run of an operator has the next free operator number."""
+    """Operators that run twice. The second run has an operator index of its own."""
     tilings: tuple[Tiling, ...] = ()
-    """TFLM's operators that run in parts, with the numbers of the parts in ascending order."""
+    """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()
-    """Buffers that outlive the inference, in the order of their row indices."""
+    """Buffers that outlive the inference."""
     pauses: tuple[int, ...] = ()
-    """Numbers of completed iterations at which the model lets other models run, in ascending order."""
+    """Pauses, each given by the number of iterations before it, in ascending order."""
     shardings: tuple[GroupSharding, ...] = ()
-    """The division of each group between two cores. The tuple is empty for one core."""
+    """How the two cores divide each group. Plans for one core have no entries."""
     wide: bool = False
-    """Whether convolutions with packed weights have scratch for all pixels that they can compute at once."""
+    """Whether packed convolutions have scratch for as many pixels as one kernel call can compute."""
     slow: tuple[SlowTensor, ...] = ()
     """Tensors in slow memory, which take no bytes of the arena."""
 
@@ -232,7 +240,7 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """Return the first buffer with the given role and number, and its offset, or None if there is no buffer."""
+        """Return the first buffer with this role and key, and its offset. Return None if there is no such buffer."""
         return self._by_key.get((role, key))
 
     @cached_property
@@ -244,7 +252,7 @@ class Plan:
 
     @cached_property
     def alive(self) -> tuple[tuple[int, ...], ...]:
-        """For each plan step, the numbers of the buffers that are live during the step, in ascending order."""
+        """For each plan step, the indices of the buffers that are live during the step, in ascending order."""
         found: list[list[int]] = [[] for _ in self.steps]
         for i, buffer in enumerate(self.buffers):
             for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
@@ -300,7 +308,7 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a value of this type from JSON. Unknown fields are ignored."""
+    """JSON fields that the type `kind` lacks are ignored."""
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):

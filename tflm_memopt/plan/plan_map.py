@@ -1,4 +1,4 @@
-"""Draws the memory map of a plan: which bytes of the arena each buffer takes, and when."""
+"""Draws the memory map of a plan, which shows the bytes of each buffer over time."""
 
 import itertools
 from collections.abc import Mapping

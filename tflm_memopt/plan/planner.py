@@ -36,52 +36,52 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Estimated planning seconds per plan step, iteration, pair of buffers, and least distance (plan/effort.py)."""
+"""Estimated planning time in seconds per plan step, per iteration, per pair of buffers, and per minimum distance."""
 ORDER_SECONDS = 1e-3
-"""Minimum search budget, in seconds per operator, with which another operator order is worth planning."""
+"""Planning another operator order needs at least this budget, in seconds per operator."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
+"""Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each later attempt allows groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each further layout allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
-"""Layouts with reversed groups are tried if they can save 16 bytes or, if less, this fraction of the head."""
+"""Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4
-"""Number of simulated groups that the planner remembers."""
+"""Number of simulated groups that the planner keeps."""
 TAIL_BYTES = 64
-"""Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
+"""Approximate size in bytes of one more custom operator and its tensors in TFLM's arena (32-bit pointers)."""
 
 
 Pricing = Callable[[Sequence[Work]], float]
-"""Function that returns the total cost of several operators' work."""
+"""Function that returns the total cost of several operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Whether a region or a group becomes one custom operator. TFLM allocates tensors between custom operators."""
+    """Whether each region or each group becomes one custom operator."""
     seconds: float = EXACT
-    """Limit in CP-SAT's deterministic seconds for the exact layouts of all operator orders together."""
+    """Time limit for the exact layouts of all operator orders together, in CP-SAT's deterministic seconds."""
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input no longer needs."""
     reorder: bool = True
-    """Whether to try other operator orders than the model's own (plan/schedule/operator_order.py)."""
+    """Whether to try other operator orders than the order of the model."""
     target: str = GENERIC
     rematerialisation: bool = True
-    """Whether an operator may run twice, instead of keeping its output, if the compute budget allows it."""
+    """Whether an operator may run twice, so that its output need not be kept."""
     reverse: bool = True
-    """Whether a group of operators may compute its rows from last to first (plan/search/reverse.py)."""
+    """Whether a group of operators may compute its rows from last to first."""
     effort: float = 1.0
-    """Factor of the planner's time budget (plan/effort.py). All operator orders together share the budget."""
+    """Factor of the time budget, which all operator orders share."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques that groups may use to compute a few pixels at a time, or None for whole rows only."""
+    """Techniques for groups that compute tiles, or None if groups may only compute whole rows."""
     two_rows: bool = False
-    """Whether kernels with packed weights compute two rows at once where they can."""
+    """Whether kernels with packed weights may compute two rows at once."""
     low: bool = False
-    """Whether the planner prefers groups with few live bytes, which lets other models run during a pause."""
+    """Whether to prefer groups with few live bytes, so that other models can run during a pause."""
 
 
 class Planner:
-    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse known groups."""
+    """Plans a model in one operator order for any limit of multiply-accumulates."""
 
     def __init__(
         self,
@@ -90,7 +90,9 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm` is a planner of the same graph whose results are reused. All planners share the budget `searching`."""
+        """`warm` is a planner of the same graph whose results can be used. `searching` is a time budget that several
+        planners share.
+        """
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -144,16 +146,16 @@ class Planner:
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """Return a planner of the same graph with other settings for groups that compute a few pixels at a time."""
+        """Return a planner of the same graph with other techniques for groups that compute tiles."""
         budget = Budget(SEARCH * self.allowance, self.spent)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
     def points(self) -> list[Joint]:
-        """Return the known trade-offs between bytes and multiply-accumulates, fewest bytes first."""
+        """Return possible divisions into groups, from fewest bytes to fewest multiply-accumulates."""
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the smallest arena head within `macs`, or a plan in `known` that is not worse."""
+        """Return the plan with the smallest arena head within `macs`, or a plan in `known` that is at least as good."""
         budget = budget or Budget(PLANNING * self.allowance, self.spent)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -167,9 +169,10 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute and with at most `limit` bytes of fast memory that uses slow memory least.
+        """Return a plan that computes nothing twice, needs at most `limit` bytes of fast memory, and uses slow memory
+        least.
 
-        If no plan keeps the limit, the result is None.
+        Return None if no plan keeps the limit.
         """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
@@ -189,7 +192,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # The next attempt gives each group fewer bytes.
+            room = min(room - (plan.head - limit), worst - 1)  # Groups get fewer bytes in the next attempt.
         return None
 
     def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
@@ -239,9 +242,9 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with its tiled groups changed to take as little time as `head` bytes allow.
+        """Return the plan with faster forms of its tiled groups, as far as `head` bytes allow.
 
-        The result is None if another planner made the plan.
+        Return None if another planner made the plan.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -294,9 +297,9 @@ class Planner:
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
-        """Return a plan with the same head or less whose packed kernels compute as many pixels at once as possible.
+        """Return a plan whose packed kernels compute as many pixels at once as possible without a larger head.
 
-        Operators with the most work come first, and each operator's changes begin with the largest number of pixels.
+        Operators with the most work come first, and larger numbers of pixels are tried before smaller ones.
         """
         settled, head = self._settled(plan, drafts), plan.head
         for number, name, group in _tiled(plan, settled):
@@ -317,9 +320,10 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick layout of the buffers. The search stops at `enough` bytes.
+        """Return a plan of these steps with a quick layout of the buffers. The search stops at a layout of `enough`
+        bytes.
 
-        The search begins with the layout of each plan in `starts` in turn, or for None with the largest buffers.
+        Each plan in `starts` gives a layout to begin with, and None begins with the largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -352,9 +356,9 @@ class Planner:
         return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these steps with addresses.
+        """Return the plan of these steps, with addresses.
 
-        `reversibles` has the plan steps that may run in reversed row order, by their number.
+        `reversibles` has, by index of the step, the steps that may also run in reversed row order.
         """
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -412,7 +416,9 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).chain if group.is_reversed else self._chains[number]
 
     def _new_traced(self, number: int, group: Candidate) -> tuple[Trace, Callable[..., Draft]]:
-        """Return the simulated iterations of a group, and a function that makes the group's draft."""
+        """Return the simulated iterations of a group, and a function that returns the group's plan step with its
+        buffers.
+        """
         chain = self._chain(number, group)
         trace, rolling_buffers = groups.rebuild(chain, group)
         at_border = groups.border(chain, group.first, group.last)
@@ -456,7 +462,9 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order, the model's own first. `spent` records the planning time."""
+    """Return a planner for each promising operator order. The first planner keeps the order of the model. `spent`
+    records the planning time.
+    """
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, spent)
@@ -473,7 +481,9 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield the plan of each planner with the smallest arena head within `macs`, or a plan in `known`."""
+    """Yield the best plan of each planner, which has the smallest arena head within `macs`. A plan in `known` may be as
+    good.
+    """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
     for i, planner in enumerate(found):
@@ -488,12 +498,12 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference, in memory after the indices of their oldest rows."""
+    """Return the buffers that outlive an inference. They follow the indices of their oldest rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        # The counter of a sliding input comes last because it is updated after all other states.
+        # The counter of a sliding input comes last, because the C library updates it after all other states.
         window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:
@@ -510,14 +520,16 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Candidate]]:
-    """Yield the plan step, the region and the form of each tiled group of a plan."""
+    """Yield each tiled group of a plan, with the index of its plan step and the index of its region."""
     for number, (step, draft) in enumerate(zip(plan.steps, tuple(drafts), strict=True)):
         if draft.group and isinstance(step, Group) and step.stripes:
             yield number, draft.group[0], replace(draft.group[1], stages=step.stages)
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return a plan's cost: its bytes plus approximate bytes per operator, and then its multiply-accumulates."""
+    """Return the bytes that a plan takes, including an estimate per operator, and the number of
+    multiply-accumulates.
+    """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
@@ -533,9 +545,9 @@ def _work(draft: Draft) -> float:
 
 
 def _least_cost(chain: Chain, price: Pricing, alone: Callable[[Work], float], group: Candidate) -> float:
-    """Return a lower bound of the cost of a tiled group, which is known before the group's iterations are simulated.
+    """Return a lower bound of the cost of a tiled group, without simulating the iterations.
 
-    `alone` returns the price of one operator's work.
+    `alone` returns the cost of one operator.
     """
     source = chain.source.tensor if chain.source else None
     each = least_work_of(*groups.members_of(chain, group), source, is_reversed=group.is_reversed)

@@ -1,7 +1,4 @@
-"""Estimates the remaining time of a conversion from the remaining work and the speed so far.
-
-Work is counted in the same way on every machine (plan/effort.py). Machines differ only in their speed.
-"""
+"""Estimates the remaining time of a conversion from the remaining work and the speed so far."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +6,16 @@ from collections.abc import Callable
 from tflm_memopt.plan.effort import PER_OPERATOR, Spent, work_left
 
 Progress = Callable[[str, int, int], None]
-"""Function that gets the current step, the number of completed parts, and the number of parts or 0 if unknown."""
+"""Function with three arguments: the current step, the number of completed parts, and the number of parts or 0 if
+unknown.
+"""
 LEAST = 2.1
 
 
 def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Report the remaining time whenever a search has found its groups.
+    """Report the remaining time after each search for groups.
 
-    `layouts` are the maximum seconds to find the exact layouts of a plan.
+    `layouts` is the time limit of the exact layouts of a plan, in seconds.
     """
     found = 0
 

@@ -1,8 +1,7 @@
 """Computes a lower bound of the arena size from buffers that are all live together.
 
-Buffers that are live together must be stacked in some order. The cheapest order is a shortest path through all buffers
-(Held and Karp's dynamic program). The lower bound can exceed the maximum number of live bytes, since it also counts
-alignment and minimum distances.
+Such buffers form a stack, and the lowest stack is a shortest path through all buffers (Held and Karp's dynamic
+program). The lower bound includes alignment and minimum distances, so it can exceed the number of live bytes.
 """
 
 import itertools
@@ -11,18 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""A stack has at most this number n of buffers, the largest ones. The search takes about n² × 2ⁿ operations."""
+"""Maximum number n of buffers in a stack. The search for the lowest stack takes about n² × 2ⁿ operations."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
-"""Estimated seconds to compute a lower bound, and for each pair of buffers that it considers (plan/effort.py)."""
+"""Estimated seconds to compute a lower bound: a fixed part, and a part for each pair of buffers."""
 UNREACHED = 1 << 40
 
 Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the bytes of any layout, which is at least the lower bound `known`."""
+    """Return a lower bound of the size of any layout in bytes. `known` is a lower bound known before."""
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i)) for clique in itertools.islice(_cliques(constraints), MOST_LISTED)
     )
@@ -32,7 +31,7 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 
 
 def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch."""
+    """Yield each maximal set of buffers that are live together, by the algorithm of Bron and Kerbosch."""
     live: dict[int, set[int]] = {}
     for i, j in pairs:
         live.setdefault(i, set()).add(j)
@@ -50,7 +49,7 @@ def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    # The element [placed, last] is the lowest offset of buffer `last` above all other buffers of the set `placed`.
+    # `lowest[placed, last]` is the lowest offset of buffer `last` above all other buffers of the set `placed`.
     lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)

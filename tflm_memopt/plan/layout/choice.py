@@ -1,7 +1,6 @@
-"""Chooses one plan for each of several models so that all fit an arena and run as often as required.
+"""Chooses one plan for each of several models, so that all models fit the arena and run as often as required.
 
-Minakova's thesis (chapter 6) chooses the plans with a genetic algorithm. The module considers few plans per model, so
-the CP-SAT solver finds the optimum.
+The problem is that of chapter 6 of Minakova's thesis, and CP-SAT finds its optimum.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -19,9 +18,9 @@ class Point:
     head: int
     tail: int
     load: int
-    """Processor load of the model, in one unit for all models."""
+    """Processor load of the model, in a unit that all models share."""
     busy: int = 0
-    """Fraction of a core's time that a model takes at its required rate, in millionths."""
+    """Fraction of a core's time that the model takes, in millionths."""
 
 
 ALL_THE_TIME = 1_000_000
@@ -33,7 +32,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Each set has the numbers of the models on one core. If the sequence is empty, all models share a core."""
+    """Sets of indices of models that run on the same core. Without sets, one core runs all models."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()
@@ -47,17 +46,19 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """Return the used fraction of each core's time. `busy` has the fraction of each model in millionths."""
+        """Return which fraction of its time each core works. `busy` has the fraction of a core's time that each model
+        takes, in millionths.
+        """
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the busy time of each core to `most`. Return a variable for each model and core.
+        """Add constraints that limit the work of each core to `most`. Return a variable for each model and core, which
+        is 1 if the core runs the model.
 
-        The variable is 1 if the model runs on the core. `busy` has the processor time of each model, and `whole` is an
-        upper bound of its sum.
+        `busy` has the work of each model, and `whole` is an upper bound of the sum.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -86,16 +87,17 @@ class Selection:
 class Choices:
     models: Sequence[Sequence[Point]]
     concurrent_pairs: Collection[tuple[int, int]]
-    """Pairs of models whose arena heads may not overlap."""
+    """Pairs of models that run at the same time, so that their arena heads must not overlap."""
     once: int = 0
-    """Bytes of the arena's tail that the models have in common and that count only once."""
+    """Number of bytes of the tail that all models share."""
     cores: Cores = Cores()
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice of plans within the limits that has the least RAM and then the least load, if any.
+        """Return the choice with the least RAM and, among equals, the least load. Return None if no choice meets the
+        limits.
 
-        If `least_ram` is False, the load is minimised before the RAM.
+        Without `least_ram`, the load is minimised first.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -105,7 +107,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield each choice, least load first, unless another choice is better in both RAM and load."""
+        """Yield choices in order of load. No other choice is better in both RAM and load."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found

@@ -1,4 +1,4 @@
-"""Finds the critical buffers, whose sizes determine the height of a layout."""
+"""Finds the buffers that determine the height of a layout."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ Placed = Sequence[tuple[Buffer, int]]
 
 
 def critical(placed: Placed) -> list[Buffer]:
-    """Return the buffers that determine a layout's height, largest first (Stahl, fused tiling, section 4.3.3, Figure
-    4.10).
+    """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
+    Figure 4.10).
 
-    The critical buffers form stacks from the layout's top to its bottom. In a stack, each buffer lies directly on
-    another buffer that is live at the same time. Two buffers that share bytes may overlap in the stack.
+    These buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
+    buffer that is live at the same time.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

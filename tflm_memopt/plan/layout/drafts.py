@@ -1,4 +1,4 @@
-"""Describes the steps of a plan before their buffers have addresses, and turns all steps into one layout problem."""
+"""Collects the buffers of all steps of a plan into one layout problem."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUN
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step of a plan with the buffers that are live during the step, without addresses."""
+    """A step of a plan, with the buffers that are live during the step, but without addresses."""
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors that are live with all their bytes during the step."""
+    """Tensors that are completely live during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """Buffers of the plan step that are not in `whole`."""
+    """Other buffers of the step."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances between buffers of the plan step in bytes, with the same keys as LayoutProblem.constraints."""
+    """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
     group: tuple[int, Any] | None = None
-    """Number of the region and `Candidate` of a group, or None for an operator that TFLM's kernel runs."""
+    """Index of the region, and a `Candidate`. An operator that TFLM's kernel runs has None."""
 
     def keys(self) -> list[tuple[Role, int]]:
         return [(h.role, h.key) for h in self.buffers]
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...], *, placed: bool = True) -> Draft:
-    """Return the draft of a plan step. Without `placed`, the draft has no minimum distances, only a lower bound."""
+    """Without `placed`, the draft has only a lower bound of its size, and no minimum distances."""
     distances, buffers = constraints(ranges) if placed else {}, tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
@@ -51,7 +51,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Assign offsets in slow memory. Within a plan step, outputs may reuse bytes that inputs no longer need."""
+    """Assign offsets to the tensors in slow memory. Outputs may overwrite bytes that inputs no longer need."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
@@ -76,7 +76,7 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 
 _Place = tuple[Role, int, int]
-"""Role and key of a buffer, and its plan step or -1 for a tensor, which may be live in several plan steps."""
+"""Role and key of a buffer, and the index of its step, or -1 for a tensor, which can outlive the step."""
 
 
 def _place_of(buffer: Buffer, step: int) -> _Place:
@@ -90,16 +90,16 @@ class Placer:
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM places and aligns, or None for all tensors. Other tensors are in a workspace."""
+    """Tensors that TFLM places and aligns, or None if TFLM places all tensors."""
     vectors: int = 1
-    """Alignment in bytes of rows that kernels read and write as whole vectors."""
+    """Alignment in bytes of rows that kernels read and write as vectors."""
 
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
         """Return the buffers of `drafts` and their layout problem.
 
-        `reversibles` has the plan steps that may run in reversed row order, by their number.
+        `reversibles` has, by index of the step, the steps that may also run in reversed row order.
         """
         found = self._buffers(drafts)
         buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}
@@ -111,7 +111,7 @@ class Placer:
             local = [numbers[_place_of(buffer, number)] for buffer in draft.buffers]
             whole = [numbers[Role.TENSOR, t, -1] for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            # Two tensors that were live in the previous step have their constraints already.
+            # Tensors that were live together in the previous step already have their minimum distances.
             fresh = [t for t in whole if t not in before]
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
@@ -135,7 +135,7 @@ class Placer:
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
     def _is_filled(self, buffer: Buffer) -> bool:
-        """Return whether the buffer holds a whole model input, which exists before anything runs."""
+        """Return whether the buffer holds a whole model input, which exists before any operator runs."""
         return buffer.role is Role.TENSOR and buffer.key in self.inputs and buffer.nbytes == self.sizes[buffer.key]
 
     def _buffers(self, drafts: Sequence[Draft]) -> dict[_Place, Buffer]:

@@ -1,8 +1,8 @@
-"""Places the buffers of several models in one arena, with a list of the models that may not share bytes.
+"""Places the buffers of several models in one arena.
 
-The method is chapter 6 of Minakova's thesis, applied to rows. Two models that never run together may share all bytes,
-and two that run at the same time share none. A model's retained outputs, suspended streamed input and live data at a
-pause are protected from other models. Buffers of one model keep the distances that its own plan requires.
+The method is chapter 6 of Minakova's thesis, applied to rows. Models that never run together may share all bytes, and
+models that run at the same time share none. No other model overwrites the outputs that a model retains, or the bytes
+that a model needs after a pause.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,17 +23,17 @@ Distances = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """One of the models that share an arena."""
+    """A model that shares the arena with other models."""
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
-    """For each buffer number, the byte range that no other model may ever overwrite."""
+    """By buffer index, the bytes [bottom, top) that no other model may ever overwrite."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """For each buffer number, the byte range that no other model may overwrite during a pause of the model."""
+    """By buffer index, the bytes [bottom, top) that no other model may overwrite while the model pauses."""
     overlap: bool = True
-    """Whether tensors of one operator group may share bytes."""
+    """Whether the input and output of an operator group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """Minimum distances between the model's buffers in bytes, or None if they have yet to be computed."""
+    """Minimum distances between the model's buffers in bytes, or None if they are unknown."""
 
     @property
     def plan(self) -> Plan:
@@ -42,14 +42,14 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The plans of all models, with new addresses in the shared arena."""
+    """The plans of all models, with addresses in the shared arena."""
 
     plans: tuple[Plan, ...]
     head: int
     lower_bound: int
     proven: bool
     stacked: int
-    """Size of the arena head if models that run together lie side by side, with protected bytes above them."""
+    """Size of the arena head in bytes if models that run at the same time simply lie side by side."""
 
 
 def share(
@@ -62,8 +62,8 @@ def share(
 ) -> Shared:
     """Return the layout with the smallest arena.
 
-    `concurrent_pairs` are the pairs of models that run at the same time. `yields` are the pairs of models in which the
-    second may run during pauses of the first.
+    `concurrent_pairs` has the pairs of models that run at the same time. `yields` has pairs of models. The second model
+    may run while the first model pauses.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
@@ -85,7 +85,7 @@ def share(
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """Return the layout problem of several models, and for each model the position of its first buffer."""
+    """Return the layout problem of several models, and the index of the first buffer of each model."""
     buffers = [b for tenant in tenants for b in tenant.plan.buffers]
     first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}
@@ -98,7 +98,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            # No buffer of another model may overlap the protected bytes.
+            # No buffer of the model `other` may overlap the bytes that must stay.
             for v, buffer in enumerate(other.plan.buffers):
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
@@ -132,7 +132,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # before the model runs, all inputs exist
+        given = tenant.planned.graph.model.inputs  # All inputs exist before the model runs.
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -147,7 +147,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return start addresses of all models at which models that may not share bytes lie side by side."""
+    """Return a start address for each model. Models that must not share bytes lie side by side."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):

@@ -1,10 +1,9 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
-One of two buffers that are live together must be the lower one. The upper buffer must start at least a minimum distance
-above the start of the lower one. The minimum distance is normally the size of the lower buffer, and less for a pair
-that shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then
-improves the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed
-(bound.py). If the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
+If two buffers are live together, the upper one starts at least a minimum distance above the start of the lower one. The
+minimum distance is the size of the lower buffer, or less if the buffers share memory row by row
+(plan/iteration/liveness.py). A heuristic places the largest buffers first and improves the order by hill climbing. If
+the arena exceeds the lower bounds, CP-SAT decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -30,20 +29,24 @@ if TYPE_CHECKING:
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Estimated seconds to compare two buffers (plan/effort.py)."""
+"""Estimated seconds to compare two buffers."""
 MODEL_SECONDS = 6e-5
-"""Estimated seconds per constraint of CP-SAT's model, including the presolve, which CP-SAT's clock omits."""
+"""Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock omits the time before its search."""
 SOLVER_SECONDS = 2.2
-"""Estimated seconds for each of CP-SAT's deterministic seconds."""
+"""Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops after a time without progress: PATIENCE deterministic seconds or PATIENT times its limit, if longer."""
+"""CP-SAT stops if its result does not improve for a time: PATIENCE seconds, or the fraction PATIENT of its limit if
+that is longer.
+"""
 ARENA_ALIGN = 16
-"""Alignment of the arena's head. A layout is optimal if no other layout ends at a lower multiple of this number."""
+"""Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of this
+number.
+"""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts: for each problem, the time budget needed, the time taken, and the layout.
+"""Known layouts, each with the budget that its search needs, and with the time that the search took.
 
-Layouts that ran out of budget are left out, so that results never depend on earlier calls.
+A layout whose search ran out of budget is not stored, because results must not depend on earlier calls.
 """
 
 
@@ -53,25 +56,27 @@ Constraints = Mapping[tuple[int, int], int]
 @dataclass(frozen=True, slots=True)
 class Reversible:
     forward: Constraints
-    """Minimum distances between the group's buffers in forward row order."""
+    """Minimum distances between the group's buffers in forward row order, in bytes."""
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Sizes of the group's buffers if the group computes its rows from last to first."""
+    """By buffer index, the size in bytes if the group computes its rows from last to first."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Buffers to place. `constraints[lower, upper]` is the minimum distance of two buffers that are live together."""
+    """Buffers that need offsets. `constraints[lower, upper]` is the minimum distance between the starts of two buffers
+    that are live together.
+    """
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups of operators that may run in both row orders. Their minimum distances are not in `constraints`."""
+    """Groups that may run in either row order. Their minimum distances are not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the layout problem in which the reversibles with the indices `backward` run in reverse."""
+        """Return the layout problem in which the groups with the indices `backward` run in reversed row order."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
@@ -87,15 +92,15 @@ class Layout:
     top: int
     proven: bool
     backward: frozenset[int] = frozenset()
-    """Indices in LayoutProblem.reversibles of the groups that compute their rows from last to first."""
+    """Indices in LayoutProblem.reversibles of the groups that run from the last row to the first."""
 
 
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout that is found within `budget` and `seconds` of CP-SAT's deterministic time.
+    """Return the best layout within `budget`. CP-SAT gets at most `seconds` seconds of its deterministic time.
 
-    If the budget runs out, `part` is recorded as the name of the search.
+    If the budget runs out, reports name the step `part` of the search.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -117,7 +122,7 @@ def forget() -> None:
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """Return a digest of a problem, which depends on the order of the constraints because CP-SAT's answer does."""
+    """The digest depends on the order of the constraints, because the answer of CP-SAT does too."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
@@ -167,10 +172,10 @@ def _is_least(top: int, bound: int) -> bool:
 def climb(
     problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT, start: Sequence[int] = ()
 ) -> Layout:
-    """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
+    """Place each buffer as low as possible, then improve the order of placing by moving single buffers.
 
-    `start` are the offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer
-    is placed first.
+    Buffers keep their offsets of `start`, a similar layout, where possible. Without `start`, the largest buffer is
+    placed first.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
@@ -253,7 +258,7 @@ def _restack(
 def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # Offsets between `low` and `high` are too close to a neighbouring buffer.
+    for low, high in sorted(taken):  # Offsets between `low` and `high` would overlap.
         if start <= low:
             break
         if start < high:
@@ -262,7 +267,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
-    """Find the best layout and row orders with CP-SAT, and return the layout and the deterministic seconds."""
+    """Return the best layout that CP-SAT finds within `seconds`, and CP-SAT's deterministic time in seconds."""
     cp_model = cp_sat.load()
     model = cp_model.CpModel()
     least, most = (-(-nbytes // ARENA_ALIGN) for nbytes in (problem.lower_bound, hint.top))

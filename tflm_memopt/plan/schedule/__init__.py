@@ -1,1 +1,1 @@
-"""Finds operator orders that are worth planning, such as the one with the fewest live bytes."""
+"""Finds operator orders that are worth planning, such as the order with the fewest live bytes."""

@@ -1,11 +1,9 @@
-"""Finds an operator order with a low peak by beam searches over sets of completed operators.
+"""Finds an operator order with few live bytes at its peak, by beam searches over sets of completed operators.
 
-The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
-Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
-a path through sets of operators, and its peak is the maximum along the path. Each beam search keeps, for every number
-of completed operators, a few sets with the lowest peaks. An operator that fits into the peak and does not increase the
-live bytes runs at once. Its early run never raises the peak, because an operator never frees fewer bytes when more
-operators are completed.
+The live bytes only depend on the set of completed operators (Ahn et al., Ordering Chaos: Memory-Aware Scheduling of
+Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). Among sets with equally many completed operators,
+a beam search keeps a few sets with the lowest peaks. An operator runs at once if it fits into the peak and does not
+increase the live bytes. An early run never raises the peak, because the other operators free no fewer bytes after it.
 """
 
 from collections.abc import Mapping
@@ -16,16 +14,18 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
 
 STEP_SECONDS = 2e-6
-"""Estimated seconds to consider an operator as the next one (plan/effort.py)."""
+"""Estimated seconds to consider one operator as the next one."""
 WIDTHS = (1, 16, 256)
-"""Widths of the three beam searches: maximum numbers of sets with equally many completed operators."""
+"""Numbers of sets that the three beam searches keep."""
 
 State = tuple[int, int, int]
-"""Bit sets of the completed operators and of those that can run next, and the number of live bytes."""
+"""Bit set of completed operators, bit set of operators that can run next, and number of live bytes."""
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
-    """Return an order with at most the peak of the given one. `seconds` limits the search (plan/effort.py)."""
+    """Return an order whose peak is at most the peak of the given order. `seconds` limits the estimated time of the
+    search.
+    """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
@@ -53,9 +53,9 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the possible next operators, or only one that is certainly best.
+        """Return the operators that can run next, or only one operator if running it next is certainly best.
 
-        Each result is an operator, the state after it, and the live bytes while it runs.
+        Each result has an operator, the state after the operator, and the number of live bytes while it runs.
         """
         done, ready, alive = state
         found = []
@@ -76,7 +76,7 @@ class _Space:
 
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    last: dict[int, int] = {}  # For each set of completed operators, the last operator on the best path to the set.
+    last: dict[int, int] = {}  # By set of completed operators, the last operator of the best order.
     level = {space.start: bound}
     while level and space.steps <= most:
         following: dict[State, int] = {}

@@ -1,9 +1,8 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
-A group consists of consecutive operators, so the order decides what can be computed together. The first order to try is
-the model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors
-(least_peak.py), and the third order finishes each branch before the next. In the second and third order, all operators
-between two builtin operators are in one region.
+A group consists of consecutive operators, so the order decides which operators can form a group. The model's own order
+has the fewest regions. Another order has the fewest live bytes (least_peak.py), and a third order completes each branch
+before the next. Both orders have one region between two builtin operators.
 """
 
 from collections import defaultdict
@@ -19,11 +18,13 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.1
-"""Maximum estimated seconds to find the order with the fewest live bytes (plan/effort.py)."""
+"""Time limit of the search for the order with the fewest live bytes, in estimated seconds."""
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders, the model's own first. Streamed inputs and several devices allow only this order."""
+    """Return all distinct orders, beginning with the order of the model. With a streamed input or several devices, only
+    the order of the model is possible.
+    """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
@@ -45,12 +46,12 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """For each region, return the operators that share one buffer of states and therefore stay together."""
+    """For each region, return the operators with state. They share one buffer and stay together."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
 def _folded(graph: RowGraph) -> set[TensorId]:
-    """Return tensors whose dead channels were removed, but that TFLM would allocate with all channels."""
+    """Return tensors with removed dead channels that TFLM would allocate with all channels."""
     whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
     folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
     return folded.intersection(t for node in graph.nodes for t in node.inputs)
@@ -77,7 +78,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of TFLM's operators that must keep their order because both use the same variable."""
+    """Yield pairs of TFLM's operators that use the same variable, so that their order must not change."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

@@ -1,4 +1,4 @@
-"""Describes which orders of operators are possible, and what an order costs."""
+"""Describes which operator orders are possible, and what an order costs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator of the graph, whose tensors are all live while it runs."""
+    """An operator, whose inputs and outputs are all live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -17,14 +17,14 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Operators to reorder, given in a valid order. A tensor that no operator makes is live from the start."""
+    """Operators to reorder, given in a valid order. Tensors that no operator makes are live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
-    """Tensors that must stay live to the end."""
+    """Tensors that stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators in which the first must run before the second, although they share no tensor."""
+    """Pairs of operators without a common tensor. The first operator must run before the second."""
     across: int = 0
     """Number of bytes that are live all the time."""
 
@@ -82,14 +82,14 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peaks of all orders: the bytes of the largest operator or, if more, of all inputs."""
+    """Return a lower bound of the peak of any order in bytes."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
 
 
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
+    """Return an order that completes each branch before the next. Such an order allows long groups.
 
     Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970).
     """
