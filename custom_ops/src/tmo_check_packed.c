@@ -28,7 +28,6 @@ static bool check_scales(tmo_checker *c, const tmo_op *op, uint32_t at, uint32_t
   return true;
 }
 
-/* Returns whether a packed convolution reads its input in place. */
 static bool is_direct(const tmo_operation *o) {
   const bool by_row = tmo_by_row(o->op) || tmo_is_packed_as(o->op, TMO_PACKING_DSP_DENSE);
   return tmo_packed_direct(o->op, o->in->channels, o->out->channels, by_row ? o->out->width : o->op->tile);
@@ -78,7 +77,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   const bool depthwise = tmo_packs_depthwise(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, channels = o->out->channels;
   if (depthwise) {
-    /* the weights of greater kernels do not fit into a program, or the size of their scratch memory overflows */
+    /* the weights of larger kernels do not fit into a program, or the size of their scratch memory overflows */
     if (op->dilation_w != 1 || tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
   } else if (taps * o->in->channels > TMO_MVE_TILE) {
     return false;
@@ -128,7 +127,7 @@ bool tmo_check_packed(tmo_checker *c, const tmo_operation *o) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || taps > TMO_PACKED_TAPS) return false;
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* the weights of greater kernels do not fit into a program */
+    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* the weights of larger kernels do not fit into a program */
   }
   const bool rvv = tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
   const bool esp = tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);

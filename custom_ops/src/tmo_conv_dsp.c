@@ -69,7 +69,6 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   for (; n > 0; --n, ++k) put_value(c, k, x);
 }
 
-/* Writes the values under row r of the kernel to the tile. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
   if (tmo_reads_rows(k) && op->dilation_w == 1) {
@@ -303,7 +302,7 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* the number of all pixels, or 1 */
+    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels;
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (tmo_has_part(TMO_PART_DSP_NARROW) && bytes == 3) {
@@ -366,7 +365,6 @@ static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window
   return inside;
 }
 
-/* Gathers the input values of n adjacent output pixels from column x on. */
 static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   if (x >= inside.first && x + n <= inside.first + inside.count) {
@@ -406,7 +404,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the last pixels of two rows of five pixels into one tile. */
+/* Gathers the last pixel of each of two rows into one tile. Each row has five pixels. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

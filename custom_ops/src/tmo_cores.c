@@ -68,7 +68,6 @@ static uint32_t depthwise_bytes(const tmo_op *op) {
   return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* number of bytes that the constants of four channels take */
 }
 
-/* Restricts the constants and the output of a kernel to the channels `channels`. */
 static void narrow_channels(execution *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -98,7 +97,6 @@ TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *
 }
 #endif
 
-/* Computes some channels of one pixel of a depthwise convolution, from a list of the pixel's taps. */
 TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
@@ -256,7 +254,6 @@ static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   return granule > 0 && sharding->cut % granule == 0 && sharding->cut < o->out->channels && o->out->channels - sharding->cut >= least;
 }
 
-/* Returns whether the scratch memory of each core has room for the columns of the core. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_sharding *sharding) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? sharding->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {

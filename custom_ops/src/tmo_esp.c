@@ -46,7 +46,6 @@ static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t
 #endif
 }
 
-/* Computes an output pixel, which has `values` aligned input values. */
 static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t values, int8_t *out) {
   for (uint32_t c = 0; c < k->out_channels; c += ESP_CHANNELS) {
     const uint32_t left = k->out_channels - c;

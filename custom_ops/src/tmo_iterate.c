@@ -141,7 +141,6 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
   }
   return even;
 }
-/* Gathers the input values of the output columns from x to `end` - 1, pixel by pixel. */
 TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t end, const int8_t **pixels) {
   tile_pixels tile;
   tile.pixels = pixels;
@@ -191,7 +190,6 @@ static bool is_pixelwise(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns whether the output columns x and x + 1 can be computed together. */
 static bool makes_two_pixels(const execution *f) {
   if (!tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) || f->kernel.sums != NULL || !tmo_conv_makes_two_s16(&f->kernel)) return false;
   const tmo_tensor *const in = f->in.tensor;
@@ -431,7 +429,6 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Returns whether the operator computes a whole row faster than the tiles of a row. */
 static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
   return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));

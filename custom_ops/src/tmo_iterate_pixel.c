@@ -112,7 +112,6 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 }
 
 #if TMO_FAST_PIXELS
-/* Returns whether the kernel of an unpacked operator can read whole input rows instead of single pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
   if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_makes_fours(k);
@@ -181,7 +180,6 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
 }
 
 #if TMO_CORE_DSP
-/* Returns whether an operator is an unpacked convolution with a 1x1 kernel that does not add up channel groups. */
 static TMO_ALWAYS_INLINE bool is_pointwise(const tmo_op *op) {
   return op->kernel_h == 1 && op->kernel_w == 1 && tmo_is_kind(op, TMO_OP_CONV) && op->packing == TMO_PACKING_NONE && op->access == 0 &&
          !tmo_iterative(op) && !tmo_sums_channel_groups(op);
@@ -224,7 +222,6 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
   return convolve_point(run, op, in, out, true) ? TMO_OK : tmo_iterate_any(run, op);
 }
 
-/* Computes one pixel of a depthwise convolution whose input is in column windows, if possible faster than call_plain_kernel(). */
 TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;

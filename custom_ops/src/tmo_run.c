@@ -98,7 +98,6 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
   }
 }
 
-/* Returns whether the operator's next iteration needs rows of the streamed input that have not arrived. */
 TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_source(run->program, &tmo_tensors(run->program)[op->input[k]]);
@@ -125,7 +124,6 @@ TMO_OWN_FRAME static bool source_holds_all(const void *program, void *const *io)
   return true;
 }
 
-/* Returns whether an external input has all bytes that the program reads. */
 static TMO_ALWAYS_INLINE bool sources_hold(const void *program, void *const *io) {
   return tmo_input_of(program) != TMO_INPUT_EXTERNAL || source_holds_all(program, io);
 }
@@ -210,7 +208,6 @@ static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest 
   return row < nest->stripes;
 }
 
-/* Moves the operator's counter to the iteration after the current iteration. */
 static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tmo_nest *nest, uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     tmo_iteration *const tile = (tmo_iteration *)(void *)next;
@@ -223,7 +220,7 @@ static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tm
 
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* index of the operator in its group */
+  uint16_t op;
   uint16_t skipped; /* number of stripes that the operator skips before the iteration */
 } iteration_code;
 
@@ -253,7 +250,6 @@ static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t
   return n;
 }
 
-/* Moves run->at to the last one of n consecutive iterations of an operator. */
 static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
   if (run->at[1] != *run->at) {
     run->loops[run->depth - 1].left -= n - 1;
@@ -279,7 +275,6 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op
   return n;
 }
 
-/* Returns whether tmo_iterate_pixel() computes the rows of an operator faster than tmo_iterate_rows(). */
 static TMO_ALWAYS_INLINE bool is_single_pixel(const tmo_op *op, const tmo_tensor *out) {
   return TMO_FAST_PIXELS && out->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE));
 }
@@ -513,7 +508,6 @@ static bool resume(tmo_run_state *run, uint32_t iterations) {
   return true;
 }
 
-/* Continues an inference whose input rows are pushed, or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;

@@ -105,7 +105,6 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 enum { NARROW = 16 }; /* with at least this many channels, vectors of channels are faster than vectors of pixels */
 
-/* Returns the multipliers of a packed convolution, which the program stores after the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 
@@ -133,7 +132,6 @@ static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixe
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* Copies the input bytes under windows of single pixels, one window after another. */
 static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
   const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
                                   .next_row = (int32_t)k->in_channels};
@@ -162,7 +160,6 @@ static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 
 void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { take(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
-/* Copies the input values under the windows of n output pixels of a row, from pixel x on. */
 static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels;

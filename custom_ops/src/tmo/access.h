@@ -18,7 +18,6 @@ static inline const tmo_header *tmo_header_of(const void *program) { return (con
 
 static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
 
-/* Returns the record of the weights that an operator copies into the workspace. */
 static inline const tmo_copied *tmo_copied_of(const void *program, const tmo_op *op) {
   return (const tmo_copied *)tmo_constant(program, op->weights);
 }
@@ -82,7 +81,6 @@ static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 /* Returns the size of an element in bytes. The operator's input and output must have the same type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
-/* Returns the number of elements of the operator's output that fit in `bytes` bytes. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
 /* Returns whether the operator's outputs are int32 indices of largest or smallest values. */
@@ -99,7 +97,7 @@ static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PA
  * one byte. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Returns whether each output of the operator is a sum over all input channels. Several iterations can add partial sums to such an output. */
+/* Returns whether each output of the operator is a sum over all input channels. Several iterations can each add a partial sum to the output. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static TMO_ALWAYS_INLINE bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
@@ -119,7 +117,7 @@ static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_pa
  * the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Returns whether the operator's pass `pass` over a stripe only writes the sums of all channel groups. */
+/* Returns whether the operator only writes the sums of all channel groups in the pass `pass` over a stripe. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Returns whether an iteration of the operator writes only the channels of one channel group. */
@@ -180,18 +178,16 @@ static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program)
 /* Returns whether the rows of a tensor are part of the state, which outlives an inference. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* Returns the index of the tensor's rolling buffer in the state. */
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* Returns the value of a tensor's field `base` if the state contains the tensor. */
+/* Returns the value of the field `base` of all tensors in the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* Returns the value of a tensor's field `base` if slow memory contains the tensor. */
+/* Returns the value of the field `base` of all tensors in slow memory. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
-/* Returns the number of bytes of slow memory that the program needs. */
 static inline uint32_t tmo_slow_bytes(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;

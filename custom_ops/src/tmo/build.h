@@ -109,7 +109,6 @@ static TMO_ALWAYS_INLINE bool tmo_has_nibbles(const tmo_op *op) { return tmo_has
 /* Returns whether the program copies the operator's weights into the workspace before the operator's group runs. */
 static TMO_ALWAYS_INLINE bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
-/* Returns whether this build has a kernel that can run the operator. */
 static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }

@@ -56,7 +56,7 @@ TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_
 /* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether the program contains `n` words from `offset` on. */
+/* Returns whether the program contains `n` 32-bit words from `offset` on. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
 /* Counts `n` array elements that the validator is about to read. Returns false if fewer than `n` elements remain below the validator's limit. */
@@ -71,7 +71,6 @@ static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { ret
 /* Checks the operands and constants of an operator. The caller must have checked the operator's place in its group before the call. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
-/* Checks the constants and the scratch memory of a packed operator. */
 TMO_LINKAGE bool tmo_check_packed(tmo_checker *c, const tmo_operation *o);
 
 #ifdef __cplusplus

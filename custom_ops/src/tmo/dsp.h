@@ -96,7 +96,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   return greater;
 }
 
-/* Each of these functions compares the two int16 values of a word with the two int16 values of another word. */
+/* These functions return the greater or the lesser int16 value of each half of two words. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

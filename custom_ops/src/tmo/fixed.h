@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Divides the product of a and b by 2^32, rounds the quotient with halves up, and adds the quotient to `total`. */
+/* Divides the product of a and b by 2^32, rounds the quotient to the nearest integer, and adds the quotient to `total`. Halves are rounded up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -45,7 +45,7 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns `a * b / 2^31`, rounded with halves up and saturated to int32, like Arm's VQRDMULH. */
+/* Returns `a * b / 2^31`, rounded to the nearest integer and saturated to int32, like Arm's VQRDMULH. Halves are rounded up. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -62,8 +62,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns `x * multiplier / 2^31`, rounded with halves up. The multiplier must not be negative. The result never saturates, because `multiplier` is
- * not INT32_MIN. */
+/* Returns `x * multiplier / 2^31`, rounded to the nearest integer. Halves are rounded up. The multiplier must not be negative. The result never
+ * saturates, because `multiplier` is not INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
@@ -78,8 +78,8 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns `x / 2^exponent`, rounded with halves away from zero. The argument `exponent` is from 0 to 31. In a valid program, x is INT32_MIN or
- * INT32_MAX only if `exponent` is 0. */
+/* Returns `x / 2^exponent`, rounded to the nearest integer. Halves are rounded away from zero. The argument `exponent` is from 0 to 31. In a valid
+ * program, x is INT32_MIN or INT32_MAX only if `exponent` is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
@@ -97,7 +97,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #endif
 }
 
-/* Reduces a multiplier of 31 bits to 15 bits, with rounding. */
+/* Reduces a multiplier of 31 bits to 15 bits, rounded to the nearest integer. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
 /* Returns `x * multiplier * 2^(shift - 31)` for an int64 x, rounded once. The argument `shift` is from -31 to 7. TFLM's function
@@ -132,12 +132,12 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
-/* Returns `x / divisor`, rounded with halves away from zero. The divisor must be positive. */
+/* Returns x divided by the positive number `divisor`, rounded to the nearest integer. Halves are rounded away from zero. */
 static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns `x / 2^exponent`, rounded with halves up and saturated to int16. The argument `exponent` is from 0 to 30. */
+/* Returns `x / 2^exponent`, rounded to the nearest integer and saturated to int16. Halves are rounded up. The argument `exponent` is from 0 to 30. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

@@ -14,7 +14,6 @@ extern "C" {
  * TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* Returns whether tmo_iterate_along_row() can run the operator. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 /* Computes all tiles of a row, from the column of run->current to column `end` - 1. The function reads no input later, and writes no output earlier,
  * than single iterations would. */
@@ -31,8 +30,8 @@ static inline bool tmo_iterates_rows(const tmo_op *op) {
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes one pixel, faster than tmo_iterate_any(). The operator must be packed, or TMO_FAST_PIXELS must be 1 and the operator must be a
- * convolution, a pool or a table. */
+/* Computes one pixel of a packed operator, faster than tmo_iterate_any(). If TMO_FAST_PIXELS is 1, the function also computes one pixel of an
+ * unpacked convolution, pool or table. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
 /* Runs `n` iterations of an operator, each of which computes one pixel. The number `n` is at least 2 and at most tmo_iterates_at_once(). The function

@@ -12,8 +12,8 @@
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
 typedef struct {
-  const tmo_run_state *run; /* state of the run; the field run->current is the position of the iteration */
-  tmo_view in;              /* first operand of the operator */
+  const tmo_run_state *run; /* state of the run, whose field `current` is the position of the iteration */
+  tmo_view in;
   tmo_view out;
   tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
 } execution;
@@ -82,7 +82,6 @@ static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, ui
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
-/* Converts pixels of an external input to int8, for make_int8(). */
 TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
@@ -101,7 +100,6 @@ static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor
   return convert_pieces(f, t, pieces, n, bytes, done);
 }
 
-/* Writes the addresses of the pixels under a window to a list, row by row. */
 TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
@@ -156,7 +154,6 @@ TMO_OWN_FRAME static tmo_window read_rows_elsewhere(const execution *f, const in
   return rows_window(pixels, rows);
 }
 
-/* Returns a window with the addresses of the input rows that the iteration reads. */
 TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;

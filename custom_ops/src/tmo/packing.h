@@ -49,8 +49,8 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Returns whether the kernel computes the last five of `columns` pixels of a row together. The scratch memory must then have room for the input
- * values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still has the
+/* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the result is true, the scratch memory has room for the
+ * input values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still has the
  * weights. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
