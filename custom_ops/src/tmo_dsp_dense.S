@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tmo_dsp_dense() of tmo/packed.h computes dense layers, with the same bits as its twin in C. The file tmo_dsp_pairs.S explains the sums A and 256 *
- * B + A of a pair of channels. The function tmo_dsp_dense() computes three pairs at once. The weights are stored in the order in which the code
- * reads them.
+ * B + A of a pair of channels. The function tmo_dsp_dense() computes three pairs at once. The weights are stored in the order in which the code reads
+ * them.
  *
- * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, and r2 to r5 hold those sums of the other pairs. Register r6 points to the
- * next bytes, and lr is the end of the bytes. Register r7 points to the next weights. Registers r8 and r9 hold four values, and r10 to r12 hold two
- * weights of each channel. */
+ * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, r2 and r3 hold the sums of the second pair, and r4 and r5 hold the sums of
+ * the third pair. Register r6 points to the next bytes, and lr is the end of the bytes. Register r7 points to the next weights. Registers r8 and r9
+ * hold four values, and r10 to r12 hold two weights of each channel. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* These are offsets in the stack frame. */
+/* SCALES and SCALE are offsets in the stack frame. */
     .equ SCALES, 0
     .equ OUT, 4
     .equ SCALE, 8     /* The frame of tmo_dsp_dense_one_scale() also has m2, c and e. */
@@ -30,7 +30,7 @@
     PAIR  r12, \value, r4, r5
 .endm
 
-/* Adds the products of eight values to all sums. The first four loads for each four values are adjacent, so that the core pipelines them. */
+/* Adds the products of eight values to all sums. The first four loads for each four values are adjacent, so that the core pipelines the loads. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r7], #12
@@ -67,7 +67,7 @@
 .endm
 
 /* Defines a function for dense layers. If `same` is 1, all channels have the scale of the first channel, which the function copies to the stack. The
- * function then replaces its argument `triples` by the end of the outputs. */
+ * address of the last output then replaces the function's argument `triples`. */
 .macro DENSE name, same, frame
     .equ BYTES, \frame - 8
     .equ ARGUMENTS, \frame + SAVED
@@ -95,7 +95,7 @@
     ldrd  r4, r5, [r6, #64]
     ldrd  r6, r8, [sp, #BYTES]
     tst   r8, #8
-    bne   3f                  /* An odd number of eights begins in the middle of the loop. */
+    bne   3f                  /* If the number of eights is odd, the code begins in the middle of the loop. */
     .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
 2:  EIGHT
 3:  EIGHT

@@ -3,7 +3,7 @@
  * the sums A and 256 * B + A of a pair of channels. The function tmo_dsp_direct() reads the pixel's int8 values in place, and computes two pairs at
  * once.
  *
- * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, and r2 and r3 hold those sums of the second pair. Register r4 is the end of
+ * Registers r0 and r1 hold the sums A and 256 * B + A of the first pair, and r2 and r3 hold the sums of the second pair. Register r4 is the end of
  * the pixel's bytes, and r5 points to the next bytes. Registers r6 and r7 point to the next weights of the two pairs. Registers r8 and r9 hold four
  * values, r10 and r11 hold weights, and r12 holds the lower bytes of two weights. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -27,7 +27,7 @@
 .endm
 
 /* Adds the products of eight values to the sums of both pairs. The first three loads for each four values are adjacent, so that the core pipelines
- * them. */
+ * the loads. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r6], #8
@@ -41,7 +41,7 @@
    .endr
 .endm
 
-/* Scales a sum to int8. After the scale of the sum, `skip` bytes of constants are skipped. */
+/* Scales a sum to int8. The macro then skips `skip` bytes of constants. */
 .macro SCALE sum, skip=0
     ldmia r8!, {r9, r10, r11}
   .if \skip
@@ -66,7 +66,7 @@
     add   r7, r6, r9, lsl #1
     ldr.w r5, [sp, #BYTES]    /* This instruction has 32 bits, so that the loop is aligned without a NOP. */
     tst   r9, #8
-    bne   5f                  /* An odd number of eights begins in the middle of the loop. */
+    bne   5f                  /* If the number of eights is odd, the code begins in the middle of the loop. */
     .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
 2:  EIGHT
 5:  EIGHT
@@ -94,7 +94,7 @@
     beq   6f
 4:  strd  r8, r5, [sp, #SCALES]
     b     1b
-6:  sub   r8, r8, #32         /* If one pair is left, the pair before it is computed again. */
+6:  sub   r8, r8, #32         /* If a single pair is left, the code computes the last two pairs. */
     sub   r7, r7, r9, lsl #1
     subs  r5, #2
     mov   lr, #2

@@ -20,7 +20,7 @@
     .equ END, 148
     .equ NEXT, 152    /* next constants */
     .equ CHANNELS, 156
-    .equ CHANNEL, 160 /* number of the first of the four channels */
+    .equ CHANNEL, 160 /* index of the first of the four channels */
     .equ FRAME, 164
     .equ STEP, FRAME + 36
 

@@ -14,7 +14,8 @@
 
 #include "tmo/function.h"
 
-/* These are offsets in the stack frame. Nine saved registers follow the frame, and then the arguments on the stack. */
+/* The symbols END to WEIGHTS_END are offsets in the stack frame. Nine saved registers follow the frame, and the arguments on the stack follow the
+ * registers. */
     .equ END, 0       /* end of the first pixels' values in the tile */
     .equ SECOND_END, 4 /* end of the other pixels' values, if there are other pixels */
     .equ SCALES, 8
@@ -29,7 +30,7 @@
     .equ FOURTH, FRAME + 52
     .equ STEP, SECOND /* number of bytes between adjacent pixels, if all distances are equal */
 
-/* Adds the products of two values to the sums `a` and `b` of a pixel. `word` has 256 * B + A, and r11 has A. */
+/* Adds the products of two values to the sums `a` and `b` of a pixel. The register `word` has 256 * B + A, and r11 has A. */
 .macro PIXEL value, word, a, b
     smlad \a, r11, \value, \a
     smlad \b, \word, \value, \b
@@ -55,8 +56,8 @@
     smlad r1, \word, \second, r1
 .endm
 
-/* Adds the products of two values to the sums of four pixels. If `end` is given, the macro also compares the address of the next values with the end
- * of the tile. The load of that end takes a single cycle next to other loads. */
+/* Adds the products of two values to the sums of four pixels. If the argument `end` is given, the macro also compares the address of the next values
+ * with the end of the tile. The load of the end takes a single cycle, because it is next to other loads. */
 .macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0, end
   .if \values_on
     ldr.w r8, [lr], #\values_on
@@ -78,8 +79,8 @@
     PIXEL r9, r10, r3, r7
 .endm
 
-/* Adds the products of eight values to the sums of all pixels. As many loads are adjacent as registers are free, because the core pipelines adjacent
- * loads. The first loads advance the addresses. */
+/* Adds the products of eight values to the sums of all pixels. The macro makes adjacent as many loads as registers are free, because the core
+ * pipelines adjacent loads. The first loads advance the addresses. */
 .macro EIGHT_OF pixels, end
   .if \pixels == 2
    .rept 2
@@ -161,7 +162,7 @@
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
    .if \pixels == 4
-    bne.w 3f                  /* An odd number of eights begins in the middle of the loop. */
+    bne.w 3f                  /* If the number of eights is odd, the code begins in the middle of the loop. */
    .else
     bne   3f
    .endif
@@ -194,9 +195,9 @@
   .endif
 .endm
 
-/* Computes and stores the outputs of a pair for `pixels` pixels. `second` is 1 for the last two of five pixels, whose weights were just used for the
- * first three pixels. `more` is not 0 for the first three of five pixels. The frame has the end of the pixels' values at the offset `end`. The
- * register `stop` is for the end of the weights. */
+/* Computes and stores the outputs of a pair for `pixels` pixels. The argument `second` is 1 for the last two of five pixels, whose weights were just
+ * used for the first three pixels. The argument `more` is not 0 for the first three of five pixels. The frame has the end of the pixels' values at
+ * the offset `end`. The register `stop` is for the end of the weights. */
 .macro GROUP pixels, second, more, end, stop
   .if \second
     ldr   r7, [sp, #VALUES]
@@ -205,7 +206,7 @@
     sub   r12, r12, r7, lsl #1
     ldrd  r0, r4, [r8, #-8]
   .else
-    ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases, which its scales follow. */
+    ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases. The pair's scales follow the biases. */
     str   r8, [sp, #SCALES]
   .endif
     OUTPUTS_OF \pixels, (\second == 0), \end
@@ -275,8 +276,8 @@
     .size \name, . - \name
 .endm
 
-/* tmo_dsp_pairs_rows() computes two rows of five pixels. END has the end of the current tile of four pixels. The loop for the last pixels multiplies
- * only eight values, so that the code fits into 1 KB, which is the size of many boards' instruction caches. */
+/* tmo_dsp_pairs_rows() computes two rows of five pixels. The frame has the end of the current tile of four pixels at the offset END. The loop for the
+ * last pixels multiplies only eight values, so that the code fits into the instruction caches of many boards (1 KB). */
     .equ LAST_END, 20
     .equ FIRST_END, 24
     .equ APART, FRAME + 48
@@ -295,7 +296,7 @@
     add   r6, r6, r4, lsl #2
     str   r6, [sp, #LAST_END]
     .balign 4
-1:  ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases, which its scales follow. */
+1:  ldmia r8!, {r0, r4}       /* Register r8 points to the pair's biases. The pair's scales follow the biases. */
     ldr   lr, [sp, #TILE]
     str   r8, [sp, #SCALES]
 6:  OUTPUTS_OF 4, 0, END

@@ -7,7 +7,7 @@
 
 #include "tmo/function.h"
 
-/* These are offsets of fields in tmo_wide_job. */
+/* MULTIPLIERS and the next symbols are offsets of fields in tmo_wide_job. */
     .equ MULTIPLIERS, 4        /* tmo_conv16_dsp.c asserts these offsets. */
     .equ OUT, 12
     .equ RANGE, 16

@@ -8,7 +8,7 @@
 
 #include "tmo/function.h"
 
-/* These are offsets of fields in a tmo_mve_job. */
+/* SCALES and the next symbols are offsets of fields in a tmo_mve_job. */
     .equ SCALES, 0
     .equ OUT, 4
     .equ OUT_STEP, 8
@@ -19,7 +19,7 @@
     .equ MOST, 28
     .equ PAIRS, 32
 
-/* These are offsets in the stack frame. */
+/* AGAIN and the next symbols are offsets in the stack frame. */
     .equ AGAIN, 0            /* initial values of r1 and r3 */
     .equ ENTRY, AGAIN + 8
     .equ END, 12             /* Register r9 is this address when all channels are done. */
@@ -69,7 +69,7 @@ enter:
     bl    enter
 .endm
 
-/* Computes eight outputs in two vectors of four. Registers r0, r2, r4 and r6 hold the sums of the first vector, and r8, r10, r12 and lr hold those
+/* Computes eight outputs in two vectors of four. Registers r0, r2, r4 and r6 hold the sums of the first vector, and r8, r10, r12 and lr hold the sums
  * of the second vector. Register q4 holds the distances at which the caller stores the bytes. The multipliers are at r9, and the shifts are at r9 +
  * 16. The scales of the second vector are `second` bytes further. The macro advances r9 to the next scales. If `relu` is 1, the macro omits `sums >>
  * 31`, because negative sums saturate to the zero point. */
@@ -320,7 +320,7 @@ enter:
     pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
-/* These are offsets in a tmo_mve_window from r1, which points to the field after `base`. */
+/* BASE and the next symbols are offsets in a tmo_mve_window from r1, which points to the field after `base`. */
     .equ BASE, -4
     .equ COLUMNS, 0          /* The next field is dilation_w. */
     .equ FIRST, 8            /* The next field is `end`. */
