@@ -137,12 +137,14 @@ of operator computes."""
 KINDS_HEAD = f"""\
 This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
 
-The macro KIND receives `with` as first argument. value is the number of the kind in programs. reads and writes are the
-bytes of an input and an output element. operands is the number of operands, or TMO_ANY_NUMBER. scales is the number of
-multipliers and shifts, or TMO_PER_CHANNEL for one or one per output channel. tmo_check_kind.c has a function for each
-family. channels says which input channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a
-depthwise filter), SUMMED (a weighted sum of all channels) or ANY (the kind has no channel groups). row kernel computes
-whole rows. pixel kernel computes one pixel, if that is another kernel."""
+The columns of the table are arguments of the macro KIND. Column "value" is the number of the kind in programs. Columns
+"reads" and "writes" are the sizes in bytes of an input element and of an output element. Column "operands" is the
+number of operands, or TMO_ANY_NUMBER. Column "scales" is the number of multipliers and of shifts. TMO_PER_CHANNEL means
+one scale for all channels, or one scale for each output channel. tmo_check_kind.c has a function for each family.
+Column "channels" says which input channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a
+depthwise filter), SUMMED (a weighted sum of all channels) or ANY (the kind has no channel groups). Column "row kernel"
+is a function that computes whole rows, and column "pixel kernel" is a function that computes one pixel. Column "pixel
+kernel" is TMO_NO_KERNEL if the row kernel also computes single pixels."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip
@@ -274,7 +276,7 @@ def header() -> str:
 def layout_header() -> str:
     lines = [
         LICENSE_LINE,
-        "/* These checks prove the layout of a program's structs. Written by scripts/program_format.py. */",
+        "/* These assertions prove the layout of a program's structs. scripts/program_format.py writes this header. */",
         "#include <stddef.h>",
         "",
         '#include "tmo/program.h"',

@@ -4,27 +4,29 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Place of a program's input 0. Tensors with `base` 1 read a streamed or external input 0."""
+    """Place of a program's input 0. A streamed or external input 0 has tensors with `base` 1."""
 
     ARENA = 0
-    """The caller writes the whole input 0 into its buffer before a run, like every other input."""
+    """The caller writes the whole input 0 into its buffer before each run."""
     STREAM = 1
     """Input 0 is streamed a few rows at a time with tmo_push()."""
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """Rows go to other devices through a tmo_messenger. If input 0 has a buffer, the buffer holds the whole input."""
+    """A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input."""
 
 
 class RowLayout(enum.IntEnum):
-    """Order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first."""
+    """Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor."""
 
     HWC = 0
-    """Row y is stored as row y."""
+    """Rows are stored in ascending order."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only."""
+    """Row y is stored as row height - 1 - y, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this
+    layout.
+    """
     STATE = 16
     """With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
 
@@ -39,7 +41,7 @@ class Flags(enum.IntFlag):
     SUMS = 4
     """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
     SWAPPED = 8
-    """Operand 1 comes first in the operator's formula, as the minuend of SUB."""
+    """Operand 1 comes first in the operator's formula, for example as the minuend of SUB."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
     COPIES = 32
@@ -50,7 +52,7 @@ class FloatRange(enum.IntEnum):
     """Limits of the output of a float32 operator, in bits 0 to 3 of `float_form`."""
 
     FINITE = 0
-    """Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN."""
+    """Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN."""
     RELU = 1
     """Outputs are limited to values from 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
@@ -62,9 +64,10 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of a float32 operator, in the bits of `float_form` from bit 4 on. ARITHMETIC_F32 computes ADD to
-    LEAKY_RELU, CURVE_F32 computes LOGISTIC to TO_INTEGER, BINARY_32 computes DIV to MINIMUM_S32, and COMPARE_32
-    computes EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
+    """Function of a float32 operator, in the bits of `float_form` from bit 4 on. ARITHMETIC_F32 has the functions from
+    ADD to LEAKY_RELU, and CURVE_F32 has those from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to
+    MINIMUM_S32, and COMPARE_32 has those from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
+    operands.
     """
 
     ADD = 0
@@ -123,8 +126,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Four bits of `select_form` describe each operand of SELECT. The lower two bits are the number of the operand's
-    row.
+    """Four bits of `select_form` describe each operand of SELECT. The lower two bits are the index of the operand's row
+    among all rows that an iteration reads.
     """
 
     ONE_COLUMN = 4
@@ -140,10 +143,10 @@ class LoopCode(enum.IntEnum):
 
     NEAR = 0xFC
     FAR = 0xFC
-    """TMO_LOOP_FAR runs the operator whose number follows as a uint16_t."""
+    """TMO_LOOP_FAR runs the operator whose index follows as a uint16_t."""
     SKIP = 0xFD
-    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The operator's number and the stripe
-    count follow as two uint16_t.
+    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The index of the operator and the number
+    of skipped stripes follow as two uint16_t.
     """
     REPEAT = 0xFE
     """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of
@@ -163,15 +166,16 @@ class Sharding(enum.IntEnum):
     COLUMNS = 2
     """Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns."""
     CHANNELS = 3
-    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, or a DEPTHWISE with
-    as many outputs as inputs, can be split by channels. Packed operators are split at a multiple of 4 channels, and
-    operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
+    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE
+    with equal numbers of input and output channels, can be split by channels. Packed operators are split at a multiple
+    of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
     """
 
 
 class Part(enum.IntEnum):
-    """Optional parts of the library. The number of a part is the number of a bit in tmo_header.parts. lower/parts.py
-    determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP extension.
+    """Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set.
+    lower/parts.py determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP
+    extension.
     """
 
     TILES = 0
@@ -231,7 +235,7 @@ class Part(enum.IntEnum):
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """TMO_PART_AT_ONCE computes consecutive iterations of one pixel each in one call of a kernel."""
+    """With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each."""
     TWO_ROWS = 28
     """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29

@@ -1,10 +1,10 @@
 """Limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
 MAGIC = 0x314F4D54
-"""A program begins with the four bytes "TMO1", which are this number."""
+"""The first four bytes of a program are the characters "TMO1", which give this number."""
 VERSION = 4
 NONE = 0xFFFF
-"""In a table of input rows, this entry stands for an iteration that reads no row of the operand."""
+"""In a table of input rows, this value stands for an iteration that reads no row of the operand."""
 MAX_INPUTS = 4
 """An operator reads at most this many operands row by row."""
 MAX_IO = 16
@@ -14,19 +14,23 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """A window in a tiled group has at most this many pixels."""
 MAX_EXTENT = 1 << 30
-"""A window, and all stripes of a tensor together, have at most this extent, so that coordinates fit int32."""
+"""A window has at most this many rows or columns, so that coordinates fit int32. All stripes of a tensor together have
+at most this many rows.
+"""
 MAX_POOL_AREA = 1 << 23
 """A pooling window has at most this many pixels, so that its sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
 """SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31."""
 MAX_PLACES = 1 << 23
-"""ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's number."""
+"""ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's index."""
 MAX_ADD_SHIFT = 22
 """ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32."""
 MAX_SHIFT = 30
 """An int32 sum is shifted left by at most this many bits."""
 MAX_S16_SHIFT = 7
-"""An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits."""
+"""An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by
+`15 - shift` bits.
+"""
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4
@@ -40,29 +44,31 @@ LSTM_SCALES = 12
 PROGRAM_BASE = 255
 """A tensor with this value of tmo_tensor.base is a constant in the program."""
 LINK_BASE = 254
-"""A tensor with this value of tmo_tensor.base consists of rows that go to another device or come from one."""
+"""A tensor with this value of tmo_tensor.base consists of rows that devices send to each other."""
 LOOP_DEPTH = 4
-"""Loops are nested at most this deep."""
+"""At most this many loops are nested in each other."""
 PACKED_PIXELS = 4
 """A packed convolution computes at most this many output pixels at once."""
 FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
 FIVE_VALUES = 96
 """TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values.
-The weights of two channels then fit the cache.
+The weights of two channels then fit the cache of the core.
 """
 PACKED_TILE = 2304
-"""The pixels that a packed convolution computes at once have at most this many int16 inputs together."""
+"""A packed convolution copies at most this many int16 input values for the pixels that it computes at once."""
 MVE_PIXELS = 2
 """A packed convolution for Helium computes at most this many output pixels at once."""
 MVE_TILE = 4608
-"""The pixels that a convolution for Helium, RISC-V or ESP-NN computes at once have at most this many input bytes."""
+"""A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at
+once.
+"""
 ESP_TILE = 2048
 """A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch."""
 PACKED_TAPS = 51
 """The window of a packed depthwise convolution has at most this many pixels."""
 PACKED_SCALES = 8
-"""A packed convolution has this many int32 values for each pair of channels."""
+"""The biases and scales of two channels of a packed convolution take this many int32 values."""
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
@@ -76,8 +82,8 @@ GATHERED_ROWS_BYTES = 144
 FEW_BYTES = 80
 """On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels."""
 SOME_CHANNELS = 8
-"""CONV copies a window of more than TMO_FEW_BYTES only if it has at least this many output channels."""
+"""CONV copies a window of more than TMO_FEW_BYTES only if the operator has at least this many output channels."""
 MANY_CHANNELS = 16
-"""CONV copies whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
+"""CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels."""
 ALIGNMENT = 16
 """The address of a program is a multiple of this number."""

@@ -198,30 +198,30 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
-    "wanted": "A set bit makes COMPARE true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2).",
-    "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
+    "wanted": "COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1.",
+    "smallest": "With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
     "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
-    "cell_range": "LSTM has the range of its cells, encoded like range_s16.",
+    "cell_range": "Range of the values of an LSTM's cells, encoded like range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
-    "resize_form": "RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants.",
-    "select_form": "SELECT has operand n's TMO_SELECT_ in 4 bits from bit 4n on, and an element's size from bit 12 on.",
+    "resize_form": "A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32.",
+    "select_form": "For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size.",
     "transposed": "The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0.",
-    "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
-    "float_form": "Float32 kinds have a TMO_RANGE_ or 0 in bits 0 to 3, and a TMO_FUNCTION_ or 0 in the higher bits.",
-    "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
-    "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
-    "identity": "OWN has the identity of the application's kernel.",
+    "tangent": "CURVE_S16 is a hyperbolic tangent for the value 1, and a sigmoid for the value 0.",
+    "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. The higher bits are a TMO_FUNCTION_* or 0.",
+    "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
+    "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
+    "identity": "Identity of the application's kernel for OWN.",
     "at_once": "A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1.",
-    "one_scale": "All channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale if this is 1.",
+    "one_scale": "With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
-TABLE = {"table": "LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset."}
-CURVE = {"curve": "LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]."}
-SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
+TABLE = {"table": "Offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or of GATHER's int8_t[table_rows][channels]."}
+CURVE = {"curve": "Offset of LSTM's curve, a uint16_t[256]. The biases follow the curve as int32_t[channels][8]."}
+SCRATCH = {"scratch": "Offset in the workspace of a packed operator's scratch memory, a multiple of 4."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ class ProgramOp:
 class ProgramRollingBuffer:
     """Rolling buffer in the state, which is the memory that outlives a run.
 
-    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. A program resets the state by setting
+    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. An application resets the state by setting
     all bytes of the state to 0. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus
     the position of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. If the
     uint16_t is 0, the next run first sets all bytes of the buffer to `fill`. A successful run advances the position of

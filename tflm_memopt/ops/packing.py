@@ -16,7 +16,7 @@ class Packing(enum.IntEnum):
 
     NONE = 0
     DSP_CONV = 1
-    """An int16 holds two weights, A of one output channel and B of the next, as 256 * B + A for SMLAD."""
+    """An int16 is 256 * B + A for the weights A and B of two adjacent output channels, as SMLAD needs."""
     DSP_DEPTHWISE = 2
     """All constants of four channels are adjacent, in the order in which the kernel reads them."""
     MVE_CONV = 3

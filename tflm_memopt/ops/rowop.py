@@ -181,7 +181,7 @@ class Message:
     identity: U32
     """All programs of one split model have the same identity, which no other program has."""
     step: U16
-    """Number of the tensor among all tensors that devices send."""
+    """Index of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 

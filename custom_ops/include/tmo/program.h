@@ -11,39 +11,42 @@
 
 #include "tmo/kinds.def"
 
-#define TMO_MAGIC 0x314F4D54u /* A program begins with the four bytes "TMO1", which are this number. */
+#define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program are the characters "TMO1", which give this number. */
 #define TMO_VERSION 4
-#define TMO_NONE 0xFFFFu /* In a table of input rows, this entry stands for an iteration that reads no row of the operand. */
+#define TMO_NONE 0xFFFFu /* In a table of input rows, this value stands for an iteration that reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
 #define TMO_MAX_IO 16 /* A program has at most this many inputs and outputs together. */
 #define TMO_MAX_KERNEL_H 64 /* An iteration reads at most this many rows of all operands together. */
 #define TMO_MAX_TAPS 64 /* A window in a tiled group has at most this many pixels. */
-#define TMO_MAX_EXTENT 1073741824u /* A window, and all stripes of a tensor together, have at most this extent, so that coordinates fit int32. */
+/* A window has at most this many rows or columns, so that coordinates fit int32. All stripes of a tensor together have at most this many rows. */
+#define TMO_MAX_EXTENT 1073741824u
 #define TMO_MAX_POOL_AREA 8388608u /* A pooling window has at most this many pixels, so that its sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
-#define TMO_MAX_PLACES 8388608u /* ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's number. */
+#define TMO_MAX_PLACES 8388608u /* ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's index. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-#define TMO_MAX_S16_SHIFT 7 /* An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits. */
+/* An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by 15 - shift bits. */
+#define TMO_MAX_S16_SHIFT 7
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
 #define TMO_PROGRAM_BASE 255 /* A tensor with this value of tmo_tensor.base is a constant in the program. */
-#define TMO_LINK_BASE 254 /* A tensor with this value of tmo_tensor.base consists of rows that go to another device or come from one. */
-#define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
+#define TMO_LINK_BASE 254 /* A tensor with this value of tmo_tensor.base consists of rows that devices send to each other. */
+#define TMO_LOOP_DEPTH 4 /* At most this many loops are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
 /* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. The weights of two channels then
- * fit the cache. */
+ * fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
-#define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
+#define TMO_PACKED_TILE 2304 /* A packed convolution copies at most this many int16 input values for the pixels that it computes at once. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
-#define TMO_MVE_TILE 4608 /* The pixels that a convolution for Helium, RISC-V or ESP-NN computes at once have at most this many input bytes. */
+/* A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at once. */
+#define TMO_MVE_TILE 4608
 #define TMO_ESP_TILE 2048 /* A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch. */
 #define TMO_PACKED_TAPS 51 /* The window of a packed depthwise convolution has at most this many pixels. */
-#define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
+#define TMO_PACKED_SCALES 8 /* The biases and scales of two channels of a packed convolution take this many int32 values. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
 #define TMO_SHORT_ROW 16 /* With TMO_PACKING_DSP_CONV, rows of a window are copied as padded words only if a row has at most this many bytes. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
@@ -51,8 +54,8 @@
 /* On cores with the DSP extension, CONV copies a window of whole rows with at most this many bytes into a buffer. */
 #define TMO_GATHERED_ROWS_BYTES 144
 #define TMO_FEW_BYTES 80 /* On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels. */
-#define TMO_SOME_CHANNELS 8 /* CONV copies a window of more than TMO_FEW_BYTES only if it has at least this many output channels. */
-#define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
+#define TMO_SOME_CHANNELS 8 /* CONV copies a window of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
 /* Cores that run the same packed programs, with the prefix TMO_TARGET in C. */
@@ -67,7 +70,7 @@ enum {
 /* Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C. */
 enum {
   TMO_PACKING_NONE = 0,
-  TMO_PACKING_DSP_CONV = 1, /* An int16 holds two weights, A of one output channel and B of the next, as 256 * B + A for SMLAD. */
+  TMO_PACKING_DSP_CONV = 1, /* An int16 is 256 * B + A for the weights A and B of two adjacent output channels, as SMLAD needs. */
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
@@ -79,20 +82,21 @@ enum {
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
-/* Order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
+/* Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor. */
 enum {
-  TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
+  TMO_LAYOUT_HWC = 0, /* Rows are stored in ascending order. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only. */
+  /* Row y is stored as row height - 1 - y, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this layout. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2,
   TMO_LAYOUT_STATE = 16, /* With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
 };
 
-/* Place of a program's input 0. Tensors with base 1 read a streamed or external input 0. */
+/* Place of a program's input 0. A streamed or external input 0 has tensors with base 1. */
 enum {
-  TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before a run, like every other input. */
+  TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before each run. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_messenger. If input 0 has a buffer, the buffer holds the whole input. */
+  TMO_INPUT_LINK = 3, /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
 /* Properties of an operator. */
@@ -100,7 +104,7 @@ enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
-  TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, as the minuend of SUB. */
+  TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, for example as the minuend of SUB. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
@@ -108,8 +112,9 @@ enum {
 /* Loop codes of a group, in bytes. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop code are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose number follows as a uint16_t. */
-  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The operator's number and the stripe count follow as two uint16_t. */
+  TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose index follows as a uint16_t. */
+  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The index of the operator and the number of skipped stripes follow as two
+   * uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
   TMO_LOOP_REPEAT = 0xfe, /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of repetitions. */
   TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the group. */
@@ -120,14 +125,15 @@ enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
   TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns. */
-  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, or a DEPTHWISE with as many outputs as inputs, can
-   * be split by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6. */
+  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers of input and
+   * output channels, can be split by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a
+   * multiple of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
 /* Limits of the output of a float32 operator, in bits 0 to 3 of float_form. */
 enum {
-  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN remains a NaN. */
+  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
@@ -135,9 +141,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in the bits of float_form from bit 4 on. ARITHMETIC_F32 computes ADD to LEAKY_RELU, CURVE_F32 computes LOGISTIC to
- * TO_INTEGER, BINARY_32 computes DIV to MINIMUM_S32, and COMPARE_32 computes EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
- * operands. */
+/* Function of a float32 operator, in the bits of float_form from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and CURVE_F32 has
+ * those from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has those from EQUAL to LESS_EQUAL_S32.
+ * Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -188,14 +194,15 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe each operand of SELECT. The lower two bits are the number of the operand's row. */
+/* Four bits of select_form describe each operand of SELECT. The lower two bits are the index of the operand's row among all rows that an iteration
+ * reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
 };
 
-/* Optional parts of the library. The number of a part is the number of a bit in tmo_header.parts. lower/parts.py determines the parts that a program
- * needs. Parts named DSP_* are packed kernels for the DSP extension. */
+/* Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set. lower/parts.py determines the parts that
+ * a program needs. Parts named DSP_* are packed kernels for the DSP extension. */
 enum {
   TMO_PART_TILES = 0, /* TMO_PART_TILES runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
@@ -229,7 +236,7 @@ enum {
   TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes consecutive iterations of one pixel each in one call of a kernel. */
+  TMO_PART_AT_ONCE = 27, /* With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
   TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
@@ -279,10 +286,10 @@ typedef struct {
 
 /* Rolling buffer in the state, which is the memory that outlives a run.
  *
- * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. A program resets the state by setting all bytes of the state to 0. The
- * state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row, row
- * y is at position (oldest + y) % depth. If the uint16_t is 0, the next run first sets all bytes of the buffer to fill. A successful run advances the
- * position of the oldest row. */
+ * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. An application resets the state by setting all bytes of the state to 0.
+ * The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row,
+ * row y is at position (oldest + y) % depth. If the uint16_t is 0, the next run first sets all bytes of the buffer to fill. A successful run advances
+ * the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -353,7 +360,7 @@ typedef struct {
 /* A tensor that one device sends to another. */
 typedef struct {
   uint32_t identity; /* All programs of one split model have the same identity, which no other program has. */
-  uint16_t step; /* Number of the tensor among all tensors that devices send. */
+  uint16_t step; /* Index of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 
@@ -412,29 +419,29 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
-    int32_t wanted; /* A set bit makes COMPARE true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2). */
-    int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
+    int32_t wanted; /* COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1. */
+    int32_t smallest; /* With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
     int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
-    int32_t cell_range; /* LSTM has the range of its cells, encoded like range_s16. */
+    int32_t cell_range; /* Range of the values of an LSTM's cells, encoded like range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
-    int32_t resize_form; /* RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants. */
-    int32_t select_form; /* SELECT has operand n's TMO_SELECT_ in 4 bits from bit 4n on, and an element's size from bit 12 on. */
+    int32_t resize_form; /* A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32. */
+    int32_t select_form; /* For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size. */
     int32_t transposed; /* The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0. */
-    int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
-    int32_t float_form; /* Float32 kinds have a TMO_RANGE_ or 0 in bits 0 to 3, and a TMO_FUNCTION_ or 0 in the higher bits. */
-    int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
-    int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
-    int32_t identity; /* OWN has the identity of the application's kernel. */
+    int32_t tangent; /* CURVE_S16 is a hyperbolic tangent for the value 1, and a sigmoid for the value 0. */
+    int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. The higher bits are a TMO_FUNCTION_* or 0. */
+    int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
+    int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
+    int32_t identity; /* Identity of the application's kernel for OWN. */
     int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1. */
-    int32_t one_scale; /* All channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale if this is 1. */
+    int32_t one_scale; /* With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale. */
   };
   union {
     uint32_t weights; /* Offset of the weights in the program. Weights are int8_t[], or float[] for float32 kinds. */
-    uint32_t table; /* LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset. */
+    uint32_t table; /* Offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or of GATHER's int8_t[table_rows][channels]. */
     uint32_t message; /* Offset of a tmo_message in the program, for SEND and RECEIVE. */
     uint32_t copy; /* Offset of a tmo_copy in the program, for COPY. */
     uint32_t copied; /* Offset of a tmo_copied in the program, for operators with TMO_FLAG_COPIES. */
@@ -443,7 +450,7 @@ typedef struct {
     /* Offset of the biases in the program, or 0 without biases. Biases are int32_t[channels], int64_t[channels / 2] for int16 kinds, or
      * float[channels / 4] for float32 kinds. */
     uint32_t bias;
-    uint32_t curve; /* LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]. */
+    uint32_t curve; /* Offset of LSTM's curve, a uint16_t[256]. The biases follow the curve as int32_t[channels][8]. */
     uint32_t scales; /* Offset in the program of a packed operator's biases and scales, or 0 if the weights contain them. */
   };
   /* Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have a multiplier for each input, and then a multiplier for the
@@ -454,7 +461,7 @@ typedef struct {
     /* Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input row by row has an int32_t for each output element.
      * An operator that adds up channel groups has an int32_t for each output element of its largest stripe of rows. */
     uint32_t accumulator;
-    uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
+    uint32_t scratch; /* Offset in the workspace of a packed operator's scratch memory, a multiple of 4. */
   };
   uint16_t channel_groups; /* Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
   uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The assertions of this header prove the layout of a program's structs. scripts/program_format.py writes this header. */
+/* These assertions prove the layout of a program's structs. scripts/program_format.py writes this header. */
 #include <stddef.h>
 
 #include "tmo/program.h"
