@@ -7,10 +7,10 @@
 #include "tmo/packing.h"
 #include "tmo/nest.h"
 
-#define MARGIN 64u /* number of canary bytes before the arena and after the arena, which is a multiple of the arena's alignment */
+#define MARGIN 64u /* number of canary bytes on each side of the arena, a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* `image` is the arena between two margins of canary bytes, and `before` is a copy of `image` from before the iteration. */
+/* The field `image` is the arena between two margins of canary bytes. The field `before` is a copy of `image` from the start of the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -20,7 +20,7 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are the state and slow memory */
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are the state and the slow memory */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
@@ -36,7 +36,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accepts writes to the pixels `first` to `end` - 1 of output row y. */
+/* Accepts writes to the pixels from `first` to `end` - 1 of output row y. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_iteration *at, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -57,7 +57,7 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accepts writes of weights to the workspace if the copies of the group's weights are complete. */
+/* Accepts writes of weights to the workspace if the group has copied all its weights. */
 static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
   for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
@@ -68,15 +68,16 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts what tmo_step() writes if it runs no iteration because input rows are missing. Without input rows, tmo_step() still starts the first group
- * and copies the rows that have arrived. */
+/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. In this case, tmo_step() still starts the first group and
+ * copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. The flag `filled` accepts all bytes of the buffers. */
+/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. If `filled` is true, the function accepts writes to all
+ * bytes of the buffers. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -86,7 +87,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accepts the bytes to which an iteration converts pixels of an external input. */
+/* Accepts writes to the bytes for converted pixels of an external input. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -96,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator updates this many of its last inputs */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator updates this number of its last inputs */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
@@ -187,7 +188,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 2) * sizeof *io); /* two more entries for the state and slow memory */
+  void **io = malloc((n_io + 2) * sizeof *io); /* two more entries are for the state and the slow memory */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);

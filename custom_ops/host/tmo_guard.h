@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program on the host, and checks after every iteration that it has written only bytes of the arena that it may write. */
+/* This header runs a program on the host. After every iteration, it checks that the program has written only bytes of the arena that it may write. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 
@@ -12,21 +12,21 @@ extern "C" {
 #define TMO_GUARD_VIOLATION (-100) /* an iteration wrote bytes that it may not write; no tmo_status has this value */
 #define TMO_GUARD_MEMORY (-101)    /* the host lacks memory for the copies of the arena; no tmo_status has this value */
 
-/* An arena in which inputs, outputs and workspace overlap as on the device. */
+/* An arena in which the inputs, the outputs and the workspace overlap as on the device. */
 typedef struct {
   uint8_t *bytes;
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* offsets of inputs, outputs, state and slow memory, counted from `bytes`; n_inputs + n_outputs + 2 entries */
+  const uint32_t *io_offsets; /* offsets from `bytes` to the inputs, outputs, state and slow memory; n_inputs + n_outputs + 2 entries */
   const uint32_t *io_bytes;
-  uint32_t workspace_offset; /* offset in `bytes` of the workspace, a multiple of 16 */
+  uint32_t workspace_offset; /* offset from `bytes` to the workspace, a multiple of 16 */
   uint32_t workspace_bytes;
-  const void *source; /* the tmo_source of an external input, or all rows of a streamed input, or NULL; each push has io_bytes[0] bytes */
+  const void *source; /* tmo_source of an external input, all rows of a streamed input, or NULL; one push has io_bytes[0] bytes */
 } tmo_arena;
 
-/* After a violation, `byte` is the arena offset of the first byte that was written but may not be written. A negative `byte` means that the wrong
- * byte lies before the arena. */
+/* After a violation, `byte` is the arena offset of the first byte that the program must not write but wrote. A negative `byte` lies before the
+ * arena. */
 typedef struct {
   uint32_t iterations; /* number of completed iterations */
   uint32_t op;
@@ -34,8 +34,8 @@ typedef struct {
   int32_t byte;
 } tmo_guard_report;
 
-/* Runs one inference in the arena `arena` and writes the report. Returns a tmo_status, TMO_GUARD_VIOLATION or TMO_GUARD_MEMORY. The status
- * TMO_ERROR_IO means that a range is not inside the arena. */
+/* Runs one inference in the arena `arena` and writes the report. The function returns a tmo_status, TMO_GUARD_VIOLATION or TMO_GUARD_MEMORY. The
+ * status TMO_ERROR_IO means that an offset is outside the arena. */
 int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *arena, tmo_guard_report *report);
 
 #ifdef __cplusplus

@@ -10,10 +10,10 @@ typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint32_t count[2];
-  uint32_t seed[2]; /* seed of each core's random delays, or 0 for no delays */
+  uint32_t seed[2]; /* seed of the random delays of each core, or 0 for no delays */
 } barrier;
 
-/* Delays a core at random: in one of 8 calls by sched_yield(), and in one of 64 calls by up to 20 microseconds. */
+/* Delays a core at random: one of 8 calls yields, and one of 64 calls waits for up to 20 microseconds. */
 static void delay(uint32_t *seed) {
   if (*seed == 0) return;
   *seed ^= *seed << 13;

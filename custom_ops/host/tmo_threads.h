@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Core 0 and core 1 of a program run in two POSIX threads of the host. */
+/* These functions run core 0 and core 1 of a program in two POSIX threads of the host. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Runs one inference, with a second thread as core 1. `jitter` is the seed of random delays around barriers, or 0 for no delays. */
+/* Runs one inference, with a second thread as core 1. The argument `jitter` is the seed of random delays around barriers, or 0 for no delays. */
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
+/* This file registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
  *
- * The declarations of this file restate the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks
- * the layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load this library after the
+ * The declarations of this file repeat the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks the
+ * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load this library after the
  * library of the wheel, which defines the symbols. */
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct TfLiteContext;
 
 struct TfLiteIntArray {
   int size;
-  int data[1]; /* size entries */
+  int data[1]; /* the array has `size` entries */
 };
 
 struct TfLiteNode { /* more fields of the struct follow */
@@ -71,7 +71,7 @@ void *OutputData(const tflite::micro::TfLiteContext *context, const tflite::micr
   return tflite::micro::GetEvalOutput(context, node, k)->data.data;
 }
 
-/* If `threads` is true, programs for two cores run on two threads, whose random delays have the seed `jitter`. */
+/* If `threads` is true, programs for two cores run in two threads. The field `jitter` is the seed of random delays of the threads. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -79,7 +79,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* Connection to other devices, which the caller of TmoOpenLink() opens. */
+/* Connection to the devices that TmoOpenLink() has connected. */
 tmo_messenger *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -96,13 +96,13 @@ extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.bytes = bytes;
 }
 
-/* Sets whether programs for two cores run on one or two threads. `seed` is the seed of random delays, or 0 for no delays. */
+/* Sets whether programs for two cores run in one or two threads. The argument `seed` is the seed of random delays, or 0 for no delays. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
 }
 
-/* Connections of this process, which acts as one of several devices. */
+/* Connections of a process that acts as one of several devices. */
 static struct {
   tmo_sockets sockets;
   tmo_transport transport;
@@ -110,8 +110,8 @@ static struct {
   tmo_link link;
 } device;
 
-/* Connects this process to other devices. `fds` has the socket to each device. `number` is the number of this process among the devices. `patience`
- * is a time in milliseconds. All models of the process use the same connections. */
+/* Connects this process to other devices. The array `fds` has the socket to each device. The argument `number` is the index of this process among the
+ * devices. The argument `patience` is a time in milliseconds. All models of the process use the same connections. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);
@@ -160,7 +160,7 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;    /* number of TFLM operators that the wheel registers itself */
+constexpr unsigned kBuiltins = 118;    /* number of TFLM operators that the wheel itself registers */
 constexpr int32_t kFirstBuiltin = 101; /* code of ABS, the first operator */
 constexpr int32_t kCustom = 32;
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message between two devices is a head and then a row of a tensor. */
+/* A message between two devices consists of a head and a row of a tensor. */
 #include "tmo_link.h"
 
 #include <string.h>
 
-/* Positions of the fields in a message's head, whose numbers are little-endian. The head has the bytes 'T' and 'M', the sender, the receiver, the
- * program's identity, the number of the inference, and the number of the message in the inference. The last fields are the step of the program, the
- * row, the row's size, the row's CRC, and half of a CRC of all other fields. */
+/* Positions of the fields in a message's head, whose numbers are little-endian. The head begins with the bytes 'T' and 'M', the sender, and the
+ * receiver. The next fields are the identity of the program, the number of the inference, and the number of the message in the inference. The next
+ * fields are the index of the tensor, the index of the row, the size of the row, and the CRC of the row. The last field is half of a CRC of all other
+ * fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
-/* Computes CRC-32 (IEEE 802.3) of four bits at a time. */
+/* Computes CRC-32 (IEEE 802.3), four bits at a time. */
 static uint32_t crc32(uint32_t crc, const uint8_t *bytes, uint32_t count) {
   static const uint32_t table[16] = {0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
                                      0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
@@ -44,7 +45,7 @@ static int32_t take(tmo_link *link, uint8_t from, uint8_t *to, uint32_t room) {
   return n;
 }
 
-/* Discards bytes until the received ones begin with a valid head. */
+/* Discards received bytes until they begin with a valid head. */
 static tmo_status take_head(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   for (;;) {
@@ -73,7 +74,7 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
 }
 
 /* Compares the head of a message with the message that the program expects next. Returns TMO_OK for the expected message, TMO_MORE for a message to
- * skip, and an error otherwise. */
+ * skip, and an error for any other message. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
   const uint8_t *const head = peer->head;
@@ -91,7 +92,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives a row directly into the arena, where no operator reads it before all its bytes have arrived. */
+/* Receives a row directly into the arena. No operator reads the row before all its bytes have arrived. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
@@ -134,7 +135,7 @@ static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, co
   link->to = what->to;
 }
 
-/* Completes with zeros a message that the previous inference did not send completely, so that the receiver finds the next head. */
+/* Completes a message that the previous inference did not send completely. The function sends zeros, so that the receiver finds the next head. */
 static tmo_status end_message(tmo_link *link, uint8_t to) {
   static const uint8_t zeros[16] = {0};
   tmo_peer *const peer = &link->peers[to];
@@ -151,7 +152,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* no message of this program has arrived, so the other device runs a program that does not match */
+  if (!link->joined) return TMO_ERROR_LINK; /* If no message of this program has arrived, the other device runs a program that does not match. */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);
@@ -195,7 +196,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link) {
   for (uint8_t i = 0; i < link->n_devices; ++i) {
     tmo_peer *const peer = &link->peers[i];
-    if (peer->have > TMO_LINK_HEAD) { /* the row that the previous inference was receiving is incomplete */
+    if (peer->have > TMO_LINK_HEAD) { /* The previous inference did not receive this row completely. */
       peer->skip = get16(peer->head + AT_BYTES) - (peer->have - TMO_LINK_HEAD);
       peer->have = 0;
     }
@@ -211,7 +212,7 @@ void tmo_link_begin(tmo_link *link) {
 tmo_status tmo_link_wait(tmo_link *link) {
   const tmo_transport *const transport = link->transport;
   if (link->waited >= link->patience) {
-    link->joined = false; /* the number of the next inference is not known */
+    link->joined = false; /* The number of the next inference is not known yet. */
     return TMO_ERROR_LINK;
   }
   link->waited += transport->poll(transport->context, link->other, link->sends, link->patience - link->waited);

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* States of a frame to another device. The run sets FILLING and ON_ITS_WAY, and the task of the radio sets LOST and ACKNOWLEDGED. */
+/* States of a frame to another device. The task that runs the program sets FILLING and ON_ITS_WAY. The task of the radio sets LOST and
+ * ACKNOWLEDGED. */
 enum { FILLING, ON_ITS_WAY, LOST, ACKNOWLEDGED };
 
 static uint8_t state_of(const tmo_datagram_link *link) { return __atomic_load_n(&link->state, __ATOMIC_ACQUIRE); }
@@ -18,7 +19,7 @@ static void begin(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link)
   if (!d->send(d->radio, peer, link->frame, link->bytes)) set_state(link, before);
 }
 
-/* Sends a lost frame again, and begins a new frame after an acknowledged one. Returns whether the frame can take more bytes. */
+/* Sends a lost frame again, and begins a new frame after an acknowledged frame. Returns whether the frame has room for more bytes. */
 static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link) {
   const uint8_t state = state_of(link);
   if (state == LOST) begin(d, peer, link);
@@ -32,13 +33,13 @@ static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link
   return state_of(link) == FILLING;
 }
 
-/* Begins to send the frame's bytes, although the frame is not full. */
+/* Begins to send the frame, although the frame is not full. */
 static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link) {
   if (settle(d, peer, link) && link->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, link);
 }
 
-/* Sends the frames to all devices, because another device may wait for bytes while this device waits for a third one. Returns whether all frames were
- * sent and acknowledged. */
+/* Sends the frames to all devices, because a device may wait for its frame while this device waits for a third device. Returns whether all frames
+ * were sent and acknowledged. */
 static bool flush_all(const tmo_datagrams *d) {
   bool done = true;
   for (uint8_t i = 0; i < d->n_devices; ++i) {
@@ -73,7 +74,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives, or if `sends` is true, until the frame can take more bytes. */
+/* Waits until a byte arrives. If `sends` is true, the function also returns when the frame has room for more bytes. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_link *const link = link_to(d, peer);
@@ -91,7 +92,7 @@ static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milli
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes) {
   tmo_datagram_link *const link = link_to(datagrams, peer);
   if (link == NULL || bytes < TMO_DATAGRAM_HEAD) return;
-  if (link->has_last && memcmp(link->last, frame, TMO_DATAGRAM_HEAD) == 0) return; /* the frame is a repetition, since its acknowledgement was lost */
+  if (link->has_last && memcmp(link->last, frame, TMO_DATAGRAM_HEAD) == 0) return; /* the frame was repeated because its acknowledgement was lost */
   memcpy(link->last, frame, TMO_DATAGRAM_HEAD);
   link->has_last = true;
   const uint32_t count = bytes - TMO_DATAGRAM_HEAD, taken = link->written - __atomic_load_n(&link->read, __ATOMIC_ACQUIRE);

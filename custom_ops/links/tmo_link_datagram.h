@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions connect devices by datagrams, such as the frames of ESP-NOW and other radios. A frame of the radio holds few bytes and arrives
- * either whole or not at all. The receiving radio acknowledges each frame.
+/* These functions connect devices by datagrams, such as the frames of ESP-NOW and other radios. A frame of the radio holds few bytes, and arrives
+ * completely or not at all. The receiving radio acknowledges each frame.
  *
- * Only one frame to each device is on its way, and it is sent again until it is acknowledged. Each frame begins with the numbers of the session and
- * of the frame, so the receiver recognises repeated frames and ignores them. The receiver therefore gets all bytes exactly once and in order. If the
- * other device does not answer, the timeout `patience` of the tmo_link ends the run. A frame that is not full is sent as soon as the run waits or a
- * new run begins. After the last run, call tmo_datagram_done() to send the bytes of the last frame. */
+ * Only one frame to each device is on its way, and the frame is sent again until it is acknowledged. Each frame begins with the numbers of the
+ * session and of the frame, so the receiver recognises repeated frames and ignores them. The receiver gets all bytes exactly once and in order. If
+ * the other device does not answer, the timeout `patience` of the tmo_link ends the run. A frame that is not full is sent when the run waits or when
+ * a new run begins. After the last run, call tmo_datagram_done() to send the bytes of the last frame. */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -18,22 +18,22 @@ extern "C" {
 #define TMO_DATAGRAM_HEAD 2
 #define TMO_DATAGRAM_BYTES 250 /* largest size of a frame in bytes, which is ESP_NOW_MAX_DATA_LEN */
 
-/* The connection to one other device. Set the fields `received` and `room`. All other fields must be zero at the start. */
+/* The connection to one other device. Set the fields `received` and `room`. All remaining fields must be zero at the start. */
 typedef struct {
   uint8_t *received;       /* ring buffer for bytes that were received but not yet read */
-  uint32_t room;           /* size of `received` in bytes: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
-  uint32_t written, read;  /* how many bytes the radio's task has written to `received` so far, and how many the run has read from it */
+  uint32_t room;           /* size of `received` in bytes: a power of two, at least the report's `room_for_all`; frames that do not fit are lost */
+  uint32_t written, read;  /* total numbers of bytes that the radio's task has written to `received` and that the run has read from it */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes in the frame, including its head of two bytes */
-  uint8_t number;          /* number that the frame carries in its head */
+  uint8_t number;          /* number of the frame, which the head of the frame contains */
   uint8_t state;           /* whether the frame is being filled, on its way, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the frame that was received last */
   bool has_last;
 } tmo_datagram_link;
 
 typedef struct {
-  /* Begins to send a frame to the device `peer`. Returns false if the radio cannot send now. Call tmo_datagram_sent() when the radio knows whether
-   * the frame has arrived. */
+  /* Begins to send a frame to the device `peer`. The function returns false if the radio cannot send now. Call tmo_datagram_sent() when the radio
+   * knows whether the frame has arrived. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
   void *radio;
@@ -44,8 +44,8 @@ typedef struct {
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Begins to send the bytes that remain in frames. Returns whether all frames have been acknowledged. Call tmo_datagram_done() until it returns
- * true. */
+/* Begins to send the bytes that remain in frames. The function returns whether all frames have been acknowledged. Call tmo_datagram_done() until it
+ * returns true. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
 /* Call tmo_datagram_came() when a frame has arrived from the device `peer`. The function copies the frame's bytes. If the frame does not fit into

@@ -26,7 +26,7 @@ static int32_t send_some(void *context, uint8_t peer, const uint8_t *bytes, uint
 
 static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_t room) {
   const ssize_t n = recv(socket_to(context, peer), bytes, room, MSG_DONTWAIT);
-  if (n == 0 && room > 0) return -1; /* the peer has closed the socket */
+  if (n == 0 && room > 0) return -1; /* the other device has closed the socket */
   return n >= 0 ? (int32_t)n : is_later() ? 0 : -1;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header connects devices by UARTs or other streams of bytes. The application provides two callbacks for each other device.
+/* This header connects devices by UARTs or by any streams of bytes. The application provides two callbacks for each other device.
  *
  * Each message begins with a head that has its own CRC, so the receiver finds the next message after bytes were lost, added or damaged. A UART needs
- * no flow control if the receiver's buffer has at least the size that `optimize --devices` prints for it. */
+ * no flow control if the receiver's buffer is at least as large as `optimize --devices` prints. */
 #ifndef TMO_LINK_UART_H_
 #define TMO_LINK_UART_H_
 
@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/* The UART to one other device. Neither of the callbacks read() and write() may wait. */
+/* The UART to one other device. The callbacks read() and write() must not wait. */
 typedef struct {
-  /* read() reads bytes and returns their number. The result is 0 if no bytes have arrived, and negative if the port is broken. */
+  /* Reads bytes and returns the number of bytes. The result is 0 if no bytes have arrived, and negative if the port is broken. */
   int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
-  /* write() writes bytes and returns how many it accepted. The result is 0 if the port's buffer is full, and negative if the port is broken. */
+  /* Writes bytes and returns the number of accepted bytes. The result is 0 if the port's buffer is full, and negative if the port is broken. */
   int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
-  uint8_t ahead; /* byte that tmo_link_wait() has read before the run asked for it */
+  uint8_t ahead; /* byte that tmo_link_wait() has read from the port before tmo_push() needed it */
   bool has_ahead;
 } tmo_uart;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The custom operators of a converted model have these four names. TMO_REGION is the default name, for an operator that runs a whole region of the
- * model. With the option `--op-per group`, each group of operators becomes a custom operator of its own, with one of the other three names. One
- * registration serves all four names. */
+/* The custom operators of a converted model have one of these four names. TMO_REGION is the default name, for an operator that runs a whole region of
+ * the model. With the option `--op-per group`, each group of operators becomes a custom operator of its own, with one of the three names after
+ * TMO_REGION. One registration serves all four names. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

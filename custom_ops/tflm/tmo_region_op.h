@@ -6,16 +6,16 @@
  * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define six
  * functions in namespace tmo. The function Abort() returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context)
  * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. The functions InputData(context, node, k) and OutputData(context, node, k) return
- * the address of the data of a tensor that Prepare() has checked. Prepare() and Invoke() call the functions of the table `library`. `team` has the
- * two cores that run the model, or NULL for one core.
+ * the address of the data of a tensor that Prepare() has checked. Prepare() and Invoke() call the functions of the table `library`. The argument
+ * `team` has the two cores that run the model, or is NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
- * iterations after which it pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The variable
- * tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the program, which is a
- * constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the program needs one. The
- * operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the node. An external input is no
- * tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM either. The code reads only
- * fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * iterations after which the program pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The
+ * variable tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the program, which is
+ * a constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the program needs a
+ * workspace. The operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the node. An external
+ * input is no tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM either. The code
+ * reads only fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -33,8 +33,8 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes *
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* What the tensors of a TMO_REGION node are for. The array io[] has an external input first, then the inputs and the outputs that are tensors of
- * TFLM. */
+/* The purpose of each tensor of a TMO_REGION node. The array io[] begins with an external input, and continues with the inputs and outputs that are
+ * tensors of TFLM. */
 struct Signature {
   int inputs; /* number of the program's inputs that are tensors of TFLM */
   int outputs;
@@ -48,7 +48,7 @@ struct Signature {
   int io() const { return external + inputs + outputs; }
 };
 
-/* Returns what the tensors of a node are for. `header` is the program's header, or NULL if it cannot be read. */
+/* Returns the purpose of each tensor of a node. The argument `header` is the program's header, or NULL if the header cannot be read. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -72,8 +72,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable tensor that keeps data between two calls of Invoke(), for a program that pauses, has a state, or takes a streamed input. A
- * program has at most one variable tensor. */
+/* Returns the variable tensor that keeps data between two calls of Invoke(). A program has this tensor if it pauses, has a state, or takes a streamed
+ * input. A program has at most one variable tensor. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -83,7 +83,7 @@ const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *n
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
 
-/* Returns the tensor of element i of io[], which must not be an external input. */
+/* Returns the tensor for element i of io[], which must not be an external input. */
 const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, int i) {
   const int k = i - s.external;
   return k < s.inputs ? GetEvalInput(context, node, k) : GetEvalOutput(context, node, k - s.inputs);
@@ -132,7 +132,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Checks that this library can run the program with the tensors of the node. Invoke() does not repeat the checks of Prepare(). */
+/* Checks that this library can run the program with the tensors of the node. Invoke() does not repeat these checks. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
@@ -177,7 +177,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
-/* Returns how many bytes of slow memory the program needs. */
+/* Returns the number of bytes of slow memory that the program needs. */
 uint32_t SlowBytes(const tmo_header *header) { return reinterpret_cast<const tmo_pool *>(header + 1)->bytes; }
 
 /* Runs a program that is streamed, exchanges rows with other devices, or pauses. */

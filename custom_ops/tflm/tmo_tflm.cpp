@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file compiles to nothing without TFLM, for example in a firmware that calls tmo_run() itself. */
+/* Without TFLM, this file compiles to nothing, for example in a firmware that calls tmo_run() itself. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 
 #include "tmo_tflm.h"
@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* TFLM's names are in namespace tflite, and in tflite::micro in versions after August 2026. */
+/* TFLM's names are in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
@@ -25,7 +25,7 @@ void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external
 
 void *MemoryOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
-/* GetEvalInput() and GetEvalOutput() of TFLM would check the index in each call. */
+/* TFLM's functions GetEvalInput() and GetEvalOutput() would check the index in each call. */
 void *InputData(const TfLiteContext *context, const TfLiteNode *node, int k) {
   return context->GetEvalTensor(context, node->inputs->data[k])->data.data;
 }

@@ -29,8 +29,8 @@ namespace tmo {
  * 2026, the type is in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant has the value 15 or -9, depending on the version of TFLM. TFLM
- * declares kTfLiteAbort in namespace tflite, and in tflite::micro in versions after August 2026. */
+/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant is 15 or -9, depending on the version of TFLM. TFLM declares
+ * kTfLiteAbort in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;
@@ -40,8 +40,8 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* The functions Prepare() and Invoke() of the custom operator call the functions of the table `library`. `team` has the two cores that run the model,
- * or NULL for one core. */
+/* The functions Prepare() and Invoke() of the custom operator call the functions of the table `library`. The argument `team` has the two cores that
+ * run the model, or is NULL for one core. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -57,8 +57,7 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }  // namespace region
 
 /* Returns the registration of the custom operator for all its names. RegisterRegion<&NAME_library>() links only the code in NAME_library.c, which the
- * converter writes for a model. Returns a registration with all kernels for models on one core. Without a template argument, RegisterRegion() links
- * the whole library. */
+ * converter writes for a model. Without a template argument, RegisterRegion() links the whole library for models on one core. */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
@@ -68,8 +67,9 @@ Registration *RegisterRegion() {
 /* Returns a registration with all kernels for one core, which links the whole library. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
-/* Registers the custom operator under all its names, for which a MicroMutableOpResolver needs kNameCount free places. Returns kTfLiteOk, or the
- * status of the first call of AddCustom() that fails. To register only the names that a model needs, use its generated NAME_ops.h instead. */
+/* Registers the custom operator under all its names. A MicroMutableOpResolver needs kNameCount free places for these names. The function returns
+ * kTfLiteOk, or the status of the first call of AddCustom() that fails. To register only the names that a model needs, use the generated NAME_ops.h
+ * instead. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -82,35 +82,35 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 /* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. The fields of the
  * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter, which can be set only once.
  * Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to June 2025
- * abort. SetSource() returns 0 on success. */
+ * abort. The function returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
 /* Sets the tmo_messenger (links/tmo_link.h) through which a model exchanges rows with other devices. Call SetLink() once, after AllocateTensors().
- * The tmo_messenger must outlive the interpreter. SetLink() returns 0 on success. */
+ * The tmo_messenger must outlive the interpreter. The function returns 0 on success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_messenger *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
 /* Sets the slow memory for a model that was converted with the option `--memory`. If the model has an external input, the field `source` points to
- * its picture. Call SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same interpreter. The tmo_memory must outlive the
- * interpreter. SetMemory() returns 0 on success. */
+ * the picture. Call SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same interpreter. The tmo_memory must outlive the
+ * interpreter. The function returns 0 on success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));
 }
 
 enum Pushed {
-  kPushError = -1, /* the run has failed: TFLM has printed the reason, or the picture lacks the rows */
+  kPushError = -1, /* the run has failed: TFLM has printed the reason, or the picture lacks some rows */
   kPushDone = 0,   /* the outputs are complete, and the next call begins a new inference */
   kPushMore = 1,   /* the model needs more rows, or it has paused */
 };
 
-/* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The rows are copied from the picture `from`. The field
- * `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h
+/* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The function copies the rows from the picture `from`. The
+ * field `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h
  * defines this number as NAME_row_bytes. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
@@ -137,8 +137,8 @@ Pushed RunToPause(Interpreter &interpreter) {
 }
 
 /* The functions with a parameter `turns` run one of several models that share an arena. If the model does not have the turn (tmo_enter()), the
- * function returns kPushError and runs nothing. The result kPushMore ends the model's turn, and no other model changes the bytes that the model still
- * needs. After the result kPushDone, the model keeps its turn until tmo_leave(), so that the outputs can be read. */
+ * function returns kPushError and runs nothing. If the function returns kPushMore, the model's turn ends, and no other model changes the bytes that
+ * the model still needs. After the result kPushDone, the model keeps its turn until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

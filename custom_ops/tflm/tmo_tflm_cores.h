@@ -15,7 +15,7 @@
 namespace tmo {
 
 namespace region {
-/* The team is a static variable, because TFLM passes only one pointer of the caller to an operator, which the external input needs. */
+/* The team is a static variable. TFLM passes only one pointer of the caller to an operator, and the external input needs this pointer. */
 inline tmo_team *&Team() {
   static tmo_team *team = nullptr;
   return team;
@@ -27,9 +27,9 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the custom operator for two cores. `team` has the two cores, or NULL to run all models on core 0. All interpreters
- * share the team, so they must not run at the same time. The team must outlive all interpreters. Returns a registration with all kernels for models
- * on two cores. Without a template argument, RegisterRegionShared() links the whole library. */
+/* Returns the registration of the custom operator for two cores. The argument `team` has the two cores, or is NULL to run all models on core 0. All
+ * interpreters share the team, so they must not run at the same time. The team must outlive all interpreters. Without a template argument,
+ * RegisterRegionShared() links the whole library for models on two cores. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);

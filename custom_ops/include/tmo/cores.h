@@ -14,17 +14,18 @@
 extern "C" {
 #endif
 
-/* Each core has a counting semaphore, which the callbacks wake() and wait() implement. The cores synchronize only in the two callbacks, so the
+/* Each core has a counting semaphore, which the callbacks wake() and wait() implement. The cores synchronize only in these two callbacks, so the
  * callbacks must also order memory accesses.
  *
- * The other core calls wake(context, core) to wake `core`. A call of wake() is a release: when the wait() of `core` returns, `core` sees all that the
- * caller of wake() has written before. A release needs a DMB instruction before the signal on Arm and a MEMW instruction on Xtensa. Semaphores and
- * task notifications of an operating system, and C11's release stores, contain these instructions. A call of wake() must not be lost if `core` does
- * not wait yet. At any time, at most two calls of wake() for a core are not yet matched by a return of wait().
+ * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
+ * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,
+ * and a MEMW instruction on Xtensa. Semaphores and task notifications of an operating system, and C11's release stores, contain these instructions. A
+ * call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not yet matched by a
+ * return of wait().
  *
- * A core calls wait(context, core) with its own number. A call of wait() returns as soon as wake() was called for `core` more often than wait() has
- * returned. A wait() is an acquire, so that later reads see all that was written before the wake(). On Arm, an acquire needs a DMB after the signal.
- * If wait() returns too early, the cores race for data, and no check detects the race.
+ * A core calls wait(context, core) with its own number. wait() returns as soon as wake() was called for this core more often than wait() has
+ * returned. A call of wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB
+ * instruction after the signal. If wait() returns too early, the cores race for data, and no check detects the race.
  *
  * If the cores' caches are not coherent, put workspace, io and team into memory that is not cached. */
 typedef struct tmo_team tmo_team;
@@ -37,21 +38,21 @@ struct tmo_team {
   void *const *io;
   void *workspace;
   tmo_status status;
-  tmo_status (*help)(tmo_team *self); /* function with which core 1 computes its part of the run */
+  tmo_status (*help)(tmo_team *self); /* function with which core 1 computes its share of the run */
 };
 
-/* Returns the program's record that divides the work between two cores, or NULL if the program is for one core. */
+/* Returns the record that divides the program's work between two cores. The result is NULL if the program is for one core. */
 TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
 /* Checks the record that divides a program between two cores. The program must have passed tmo_check(). Returns TMO_OK for a program for one core. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
 /* Runs a program like tmo_run(), with the help of core 1. Call tmo_run_shared() on core 0. The program must have passed tmo_check() and
- * tmo_check_cores(). The function tmo_run_shared() wakes core 1 and returns when both cores are done. Do not call tmo_run_shared() again before its
- * previous call has returned. If team is NULL or the program is for one core, core 0 does all the work and does not wake core 1. */
+ * tmo_check_cores(). The function tmo_run_shared() wakes core 1, and returns when both cores have finished. Do not call tmo_run_shared() again before
+ * its previous call has returned. If team is NULL or the program is for one core, core 0 does all the work and does not wake core 1. */
 TMO_LINKAGE tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
 
-/* Waits until core 0 calls tmo_run_shared(), computes core 1's part of that run, and returns. Call tmo_run_worker() on core 1. */
+/* Waits until core 0 calls tmo_run_shared(), computes core 1's share of the run, and returns. Call tmo_run_worker() on core 1. */
 void tmo_run_worker(tmo_team *team);
 
 #ifdef __cplusplus

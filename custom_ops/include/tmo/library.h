@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* A table of functions that tmo.h and cores.h declare. The comment at an entry names the function that the entry calls. An entry is NULL if none of
- * the application's models needs the function. */
+/* A table of functions that tmo.h and cores.h declare. The comment at an entry names the library function that the entry calls. An entry is NULL if
+ * no model of the application needs this function. */
 typedef struct {
-  /* `check` calls tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
+  /* The function tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
   tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
   tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */
@@ -24,7 +24,7 @@ typedef struct {
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
 } tmo_library;
 
-/* The first table has all kernels for programs for one core, and the second table also runs programs for two cores. */
+/* The first table has all kernels for programs for one core. The second table also runs programs for two cores. */
 extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
 
 #ifdef __cplusplus

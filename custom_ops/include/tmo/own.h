@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel y from one input pixel x, and from one pixel of `other` if the kernel has two operands. If the kernel has one operand,
- * `other` is NULL. The kernel keeps no data between two calls. The output y must not overlap the inputs. */
+/* Computes one output pixel y from one input pixel x. If the kernel has two operands, `other` is the pixel of the second operand; otherwise, `other`
+ * is NULL. The kernel keeps no data between two calls. The output y must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* number by which a program refers to the kernel */
-  uint32_t channels; /* number of channels that each pixel has */
-  uint32_t operands; /* number of input pixels that the kernel takes, which is 1 or 2 */
+  uint32_t identity; /* number with which a program selects the kernel */
+  uint32_t channels; /* number of channels of each pixel */
+  uint32_t operands; /* number of input pixels of one call: 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
@@ -27,8 +27,8 @@ typedef struct tmo_own_table {
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Makes the kernels of a table available to programs. The table must exist as long as programs run. Call tmo_own_use() before TFLM prepares a model.
- * The library has the function tmo_own_use() if it is built with TMO_OWN=1. */
+/* Registers the kernels of a table, so that programs can call them. The table must exist as long as programs run. Call tmo_own_use() before TFLM
+ * prepares a model. The library has the function tmo_own_use() if it is built with TMO_OWN=1. */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

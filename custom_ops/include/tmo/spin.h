@@ -22,8 +22,8 @@ extern "C" {
 #define TMO_SPIN_IDLE() ((void)0)
 #endif
 
-/* The entry woken[i] counts how often core i was woken, and waited[i] counts how often core i has returned from waiting. All counters must be zero at
- * the start. */
+/* The entry woken[i] is the number of times that core i was woken. The entry waited[i] is the number of times that core i has returned from waiting.
+ * All entries must be zero at the start. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

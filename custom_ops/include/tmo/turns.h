@@ -22,8 +22,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
 
-/* Each field has one bit for each model. A set bit in `running` means that the model must wait while the model with that number runs. A set bit in
- * `paused` means that the model must also wait while the model with that number is paused. */
+/* Models that exclude a model, with one bit for each model. If the bit of another model is set in `running`, the model must wait while the other
+ * model runs. If the bit of another model is set in `paused`, the model must also wait while the other model is paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
@@ -39,8 +39,8 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
 }
 
 /* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. The result TMO_OK means that the model has the turn. The
- * result TMO_WAIT means that an inference of the model itself, or of a model that excludes it, has not ended. The result TMO_ERROR_TABLE means that
- * no model has the number `model`. */
+ * result TMO_WAIT means that the model must wait for the end of another inference, of this model or of a model that excludes it. The result
+ * TMO_ERROR_TABLE means that no model has the index `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;
@@ -51,8 +51,8 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* Call tmo_pause() when a model has paused. After that, models that may run during the pause can take turns. The paused model continues after its
- * next tmo_enter(). */
+/* Call tmo_pause() when a model has paused. Then models that may run during the pause can take turns. The paused model continues after its next
+ * tmo_enter(). */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);
