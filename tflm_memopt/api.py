@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-# Importing the next two modules registers their functions files() with generic.py.
+# The imports of convert/saved.py and apps/saved.py register functions with generic.py.
 import tflm_memopt.apps.saved
 import tflm_memopt.convert.saved  # noqa: F401
 from tflm_memopt import units
@@ -59,7 +59,7 @@ Link = str | Collection[float]
 
 
 def nothing(what: str, done: int, of: int) -> None:
-    """No-op progress callback."""
+    """Progress callback that does nothing."""
 
 
 @overload
@@ -77,11 +77,11 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    `model` is either the bytes of a .tflite model, the path of its file, or the path of C source that contains it as an
-    array. For an App, which has several models, the options are defaults for each model. `name` is the model's name in
-    the report and in file names, by default the file's name. `progress` is the callback that gets the name of the
-    current step, the number of its finished parts, and the number of all parts. `options` are those that
-    OptimizeOptions in options.py lists.
+    `model` is either the bytes of a .tflite model, the path of its file, or the path of C source that contains the
+    model as an array. For an App, which has several models, the options are defaults for each model. `name` is the
+    model's name in the report and in file names, by default the file's name. `progress` is the callback that gets the
+    name of the current step, the number of its finished parts, and the number of all parts. OptimizeOptions in
+    options.py lists all options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -94,7 +94,7 @@ def optimize(
 def optimize_planned(
     model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
-    """Run optimize(), and return the checked plan as well, or None for an unchanged model."""
+    """Run optimize(), and also return the checked plan, or None for an unchanged model."""
     started = time.monotonic()
     progress("reading", 0, 0)
     given = loaded(model, name)
@@ -115,13 +115,13 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among several linked devices. Each device gets its own model. The plans of all devices are
-    checked together.
+    """Split a network among several linked devices. Each device gets its own model.
 
-    `devices` is the number of devices. Device 0 has the input and gets the output. `link` gives the bytes per second
-    from one device to another, and latency, such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the
-    time of an inference, which requires a clock. `cut` is the index of the first operator on each device but the first.
-    With cuts, no operator is divided among devices.
+    The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
+    the output. `link` is the rate in bytes per second and the latency in milliseconds of a link between two devices,
+    such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, which requires a
+    clock. `cut` lists the first operators of the second, third, ... device by index. With cuts, no operator is divided
+    among devices.
 
     `name`, `progress` and `options` are those of optimize(), and valid for each device. `memory` is RAM and flash of
     each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the
@@ -182,7 +182,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
         part = min(1.0, SHORT_NETWORK / len(network.graph.ops))
         changed: OptimizeOptions = {"max_instructions": None}
-        if limited:  # The network has lost its dead channels before it was split.
+        if limited:  # Dead channels were removed before the network was split.
             changed = {"effort": part * asked.options.effort, "fold": False}
         return optimize_planned(data, name=name, progress=progress, **OptimizeOptions(**{**own, **changed}))
 
@@ -199,8 +199,8 @@ def combine_registers(
 ) -> Generated:
     """Combine the register accesses of a C driver where its behaviour stays the same.
 
-    `description` is a CMSIS-SVD file, or a header in the words of register_words.h. `place` tells whether to choose the
-    places of fields even if the description gives them. `folders` are the folders of the driver's headers.
+    `description` is a CMSIS-SVD file, or a header in the words of register_words.h. With `place`, the function chooses
+    the positions of fields even if the description gives them. `folders` are the folders of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -252,10 +252,10 @@ def explore(
 ) -> Exploration | AppExploration:
     """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
-    `model` is that of optimize(). For an App, one frontier combines the plans of all models. `cost` is "macs", or
-    estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are tried. The
-    default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a core, and
-    "macs" if none of these is set. `options` are those of ExploreOptions in options.py. With a board, each point
+    `model` has the types that optimize() accepts. For an App, one frontier combines the plans of all models. `cost` is
+    "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
+    tried. The default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a
+    core, and "macs" if none of these is set. ExploreOptions in options.py lists all options. With a board, each point
     reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
@@ -313,8 +313,8 @@ def fit(
     """Return how a model fits on boards (boards.json) before and after optimize().
 
     `optimized` is the result of optimize(). For an application, all models share RAM and flash. `names` are the ids of
-    boards or files that describe boards, by default all known boards. `packed` is the same model with weights packed
-    for a target. The packed model is used for boards that can run it, unless only the generic model fits. `on` has the
+    boards or files that describe boards, by default all known boards. `packed` is the model with weights packed for a
+    target. The packed model is used for boards that can run it, unless only the generic model fits. `on` has the
     results of optimize() for single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):

@@ -10,8 +10,8 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. The code of an error names the kind of error, for programs that
-react to it. The file docs/errors.md explains all codes.
+A message says what is wrong, where, and what to do. The error code is for programs that react to an error. The page
+docs/errors.md explains all codes.
 """
 
 import contextlib
@@ -62,8 +62,10 @@ SHORTEST = 3
 
 
 class MemoptError(Exception):
-    """Base class of all errors. An error says what is wrong (`what`), where (`where`) and what to do (`hint`), and has
-    a stable `code`. Callers that know the model's file set the attribute `file`.
+    """Base class of all errors.
+
+    An error says what is wrong (`what`), where (`where`) and what to do (`hint`), and has a stable `code`. Callers that
+    know the model's file set the attribute `file`.
     """
 
     exit_code = 2
@@ -76,7 +78,7 @@ class MemoptError(Exception):
         super().__init__(what)
 
     def to_json(self) -> dict[str, str]:
-        """Return the error in the form that --json prints."""
+        """Return the error as `--json` prints it."""
         return {"what": self.what, "code": self.code, "file": self.file, "where": self.where, "hint": self.hint}
 
     def __str__(self) -> str:
@@ -144,7 +146,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """Return the names that the user probably meant by a word, best first. `also` has synonyms of names.
+    """Return the names that the user probably meant by a word, best first. `also` maps synonyms to names.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])

@@ -84,7 +84,7 @@ def _demand_no_other(path: Path, start: bytes) -> None:
 
 
 GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]
-"""A model in the form in which users pass it: its bytes, or the path of its file."""
+"""A model as users pass it: its bytes, or the path of its file."""
 
 
 class Loaded(NamedTuple):
@@ -104,7 +104,7 @@ def loaded(model: GivenModel, name: str = "") -> Loaded:
 
 
 def stem(name: str) -> str:
-    """Return a model's name without folder and extension. An extension is removed only if it begins with a letter.
+    """Return a model's name without folder and extension. Extensions begin with a letter.
 
     >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
     ('kws v2.1', 'kws v2.1', 'model_data')
@@ -113,7 +113,7 @@ def stem(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return why a file name is invalid on some system, or "" if it works everywhere.
+    """Return the reason why a file name is invalid on some operating system, or "" for a valid name.
 
     >>> name_fault("kws v2.1.tflite"), name_fault("../evil"), name_fault("nul.txt")
     ('', "it contains '/'", 'Windows reserves it for a device')
@@ -138,7 +138,7 @@ def same_on_disk(name: str) -> str:
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the contents of files by their paths, which begin with `folder`. In a file's name, '/' separates folders.
+    """Return the contents of files by path below `folder`. In a file's name, "/" separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
     another name only in case.
@@ -158,7 +158,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # Otherwise, open() would raise ValueError.
+    if "\0" in str(path):  # open() would raise ValueError.
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield
@@ -171,7 +171,7 @@ _writing = partial(_opening, what="write", code="file_unwritable", hint="choose 
 
 
 def _demand_regular(path: Path, hint: str) -> None:
-    """Raise UsageError for a pipe or a device. Reading a pipe would wait for a writer."""
+    """Raise UsageError for a pipe or a device, because reading a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise UsageError(f"{path} is not a regular file", code="file_unreadable", hint=hint)
 
@@ -191,7 +191,7 @@ def printable(path: Path) -> Path:
 
 
 def for_reports(path: Path) -> Path:
-    """Return a path for a report. The folders of an absolute path are omitted, since they exist on one machine only.
+    """Return a path for a report. The folders of an absolute path are omitted, because they exist on one machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -200,14 +200,14 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) -> list[Path]:
-    """Write all files and return their paths. After an error, write none of the files.
+    """Write all files and return their paths. If one file cannot be written, no file is written.
 
-    Missing folders are created. A failure leaves neither files nor folders. An interrupt waits until all files are
-    written. Raises UsageError if a path is not writable, or if a file is a model in `sources` and would be overwritten.
+    Missing folders are created, and removed after a failure. An interrupt waits until all files are written. Raises
+    UsageError if a path is not writable, or if a file would overwrite a model in `sources`.
     """
     for source in sources:
         keep(source, contents)
-    # Temporary files are renamed only when all of them are complete.
+    # Temporary files are renamed only when all files are complete.
     with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
@@ -222,7 +222,7 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. `undo` gets functions that remove file and folders."""
+    """Write `data` to a temporary file in the folder of `path`. Add the removal of file and folders to `undo`."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -266,7 +266,7 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of `files` is the input file `model`. `what` is the kind of input, for the message."""
+    """Raise UsageError if one of `files` is the input file `model`. The message calls the input file `what`."""
     for path in files:
         if path.exists() and model.exists() and path.samefile(model):
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Writes a result with the writer of its type. The modules convert/saved.py and apps/saved.py register the writers.
+"""Writes a result with the writer of its type, which convert/saved.py or apps/saved.py registers.
 
 Modules that define types of results need not import code that writes files.
 """

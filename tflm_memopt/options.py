@@ -28,7 +28,7 @@ class Option:
     about: str
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that converts a text or a value, and raises UsageError for an invalid one."""
+    """Function that converts a text or a value. It raises UsageError for an invalid text or value."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
     """Flags on the command line. By default, the flag is `--` and the option's name."""
@@ -45,7 +45,7 @@ def names(given: str | Collection[str]) -> tuple[str, ...]:
 
 
 def overhead(given: float | str) -> float:
-    """Read a finite factor above 0. Raises UsageError for any other value."""
+    """Read a finite factor above 0. Raises UsageError for invalid text and for numbers out of range."""
     try:
         value = float(given)
     except ValueError:
@@ -170,7 +170,7 @@ def _described(of: type) -> Mapping[str, Option]:
 
 OPTIONS: Mapping[str, Option] = _described(OptimizeOptions)
 FUNCTIONS: Mapping[str, Mapping[str, Option]] = {"optimize": OPTIONS, "explore": _described(ExploreOptions)}
-"""The options of each public function, by the function's name."""
+"""Function name -> options of the public function."""
 TYPES = get_type_hints(OptimizeOptions)
 TYPE_NAMES = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",

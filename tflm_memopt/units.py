@@ -17,9 +17,9 @@ MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: float | str) -> int:
-    """Parse a size in bytes. "20kB" means 20,000, "64KiB" and "64K" mean 65,536, and a plain number means bytes.
+    """Parse a size in bytes. "20kB" means 20,000 bytes, and "64KiB" and "64K" mean 65,536 bytes.
 
-    Raises UsageError for any other text, and for a small number without a unit, such as "16".
+    Raises UsageError for invalid text, and for a small number without a unit, such as "16".
 
     >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
     (20000, 65536, 16384, 1500, 20480, 512)
@@ -35,7 +35,7 @@ def size(said: float | str) -> int:
 
 
 def number(said: int | str) -> int:
-    """Parse a whole number of at least 1, such as 3.2M for 3,200,000. Raises UsageError for any other text.
+    """Parse a whole number of at least 1, such as 3.2M for 3,200,000. Raises UsageError for invalid text.
 
     >>> number("3.2M"), number("500k"), number(12)
     (3200000, 500000, 12)
@@ -47,7 +47,7 @@ def number(said: int | str) -> int:
 
 
 def milliseconds(said: float | str) -> float:
-    """Parse a time in milliseconds: "50ms", "0.05 s", or a plain number. Raises UsageError for any other text.
+    """Parse a time in milliseconds: "50ms", "0.05 s", or a plain number. Raises UsageError for invalid text.
 
     >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
     (50.0, 500.0, 20.0)
@@ -59,7 +59,7 @@ def milliseconds(said: float | str) -> float:
 
 
 def megahertz(said: float | str) -> float:
-    """Parse a clock in MHz: "64MHz", or a plain number. Raises UsageError for any other text.
+    """Parse a clock in MHz: "64MHz", or a plain number. Raises UsageError for invalid text.
 
     >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
     (64.0, 1200.0, 133.0)
@@ -71,9 +71,9 @@ def megahertz(said: float | str) -> float:
 
 
 def link(said: str | Collection[float]) -> tuple[float, float]:
-    """Parse a link's rate and latency: "125kB/s,2ms", a rate alone, or bytes per second and milliseconds.
+    """Parse a link's rate in bytes per second and, optionally, its latency in milliseconds.
 
-    Raises UsageError for any other text.
+    Raises UsageError for invalid text.
 
     >>> link("125kB/s,2ms"), link("92160"), link((92160, 0.5))
     ((125000.0, 2.0), (92160.0, 0.0), (92160.0, 0.5))
@@ -89,12 +89,11 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Bytes of RAM and of flash of a device. The flash is None if it is unlimited."""
+"""Number of bytes of a device's RAM and flash. The flash is None if it is unlimited."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
-    """Parse a device's RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError
-    for any other text.
+    """Parse a device's RAM and optional flash in bytes. Raises UsageError for invalid text.
 
     >>> device_memory("20kB,128kB"), device_memory([20480])
     ((20000, 128000), (20480, None))
@@ -107,8 +106,7 @@ def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
 
 
 def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
-    """Parse the sizes of fast and slow memory in bytes: "fast=180kB,slow=4MB", or a table of sizes. Raises UsageError
-    for any other text.
+    """Parse the sizes of fast and slow memory in bytes. Raises UsageError for invalid text.
 
     >>> pools("fast=180kB,slow=4MB"), pools({"slow": "8M"})
     ({'fast': 180000, 'slow': 4000000}, {'slow': 8388608})
@@ -128,7 +126,7 @@ def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapp
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:
-    """Return whether a value is a finite number of one of the types `numbers`. Booleans are not numbers.
+    """Return whether a value is a finite number of the type `kind`. Booleans are not numbers.
 
     >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
     (True, False, False, False)

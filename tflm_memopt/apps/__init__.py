@@ -1,1 +1,1 @@
-"""Applications: several models that share one arena."""
+"""Applications with several models in one arena."""

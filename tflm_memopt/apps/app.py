@@ -11,11 +11,11 @@ from tflm_memopt.files import NAME_HINT, GivenModel, name_fault, same_on_disk
 Options = Mapping[str, Any]
 """Options of optimize() by name, as listed by OptimizeOptions in options.py."""
 MOST_MODELS = 32
-"""Value of the constant TMO_MAX_MODELS in the C library."""
+"""Maximum number of models, as TMO_MAX_MODELS in the C library."""
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an invalid description of an application. The key `where` of app.toml is invalid."""
+    """Return the error for an application whose key `where` of app.toml is invalid."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 
@@ -23,21 +23,22 @@ def bad_config(what: str, where: str, hint: str) -> UsageError:
 class AppModel:
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for the model. An option that is missing has the value that the application sets."""
+    """Options of optimize() for the model. A missing option has the value that the application sets."""
     retain: bool | Collection[int | str] = False
-    """Numbers or names of outputs that stay valid until the model runs again. The value True selects all outputs."""
+    """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs."""
     fps: float | None = None
     """Number of inferences per second. All models of a core together may use at most the core's whole time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference that computes no row twice. The times of other plans are scaled to it."""
+    """Measured milliseconds of an inference without recompute. The times of all plans are scaled with this measurement.
+    """
     pipeline: Sequence[int | str] = ()
-    """Operators, by number or name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
+    """Operators, by index or by name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 
     @property
     def most(self) -> float | None:
-        """Return the time limit of an inference in milliseconds, or None without a limit."""
+        """Time limit of an inference in milliseconds, or None without a limit."""
         return min((n for n in (self.ms, 1000 / self.fps if self.fps else None) if n is not None), default=None)
 
 
@@ -48,10 +49,12 @@ class App:
     models: Mapping[str, AppModel]
     """Models by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Each group has names of models that may all run at the same time."""
+    """Sets of model names. All models of a set may run at the same time."""
     yields: float | None = None
-    """Maximum milliseconds between two pauses, or None if no model pauses. If two models may run at the same time, the
-    longer one pauses for the shorter one. Without pauses, models that may run at the same time share no bytes.
+    """Maximum number of milliseconds between two pauses, or None if no model pauses.
+
+    If two models may run at the same time, the longer model pauses for the shorter model. Without pauses, models that
+    may run at the same time share no bytes.
     """
     ram: int | None = None
     """Limit in bytes of the arena that all models share."""
@@ -85,7 +88,7 @@ class App:
         return frozenset(pairs)
 
     def on_one_core(self) -> list[list[int]]:
-        """Return sets of model numbers. The models of a set stay on one core, because they exclude each other."""
+        """Return sets of model indices. The models of a set stay on one core, because they exclude each other."""
         import networkx as nx  # noqa: PLC0415
 
         graph: nx.Graph[int] = nx.Graph()

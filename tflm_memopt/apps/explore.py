@@ -28,10 +28,10 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """For each model: plans of its frontier, or none for a model that is not rewritten."""
+    """Plans of each model's frontier, or none for a model that is not rewritten."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """For each model: indices of the plans that keep its time limit. The choice is among these plans only."""
+    """Indices of each model's plans that keep the model's time limit. Only these plans may be chosen."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen plan, or 0 for a model that is not rewritten."""
@@ -49,7 +49,7 @@ class AppChoices:
 def explore_app(app: App, progress: Progress) -> AppExploration:
     """Return the frontier of an application: the least RAM for every amount of computation.
 
-    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that is too high for every plan.
+    Raises UsageError for a rate without a clock, and DoesNotFit if no plan keeps a rate.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -89,7 +89,9 @@ def _point(space: AppChoices, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
-    """Return the plans of all models. Raises UsageError without a clock, and DoesNotFit if a rate cannot be kept."""
+    """Return the plans of all models. Raises UsageError for a rate without a clock, and DoesNotFit if no plan keeps a
+    rate.
+    """
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []
@@ -136,7 +138,7 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
     if entry.most is None:
         return [None] * max(1, len(points))
-    if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model.
+    if not points and entry.ms_measured is not None:
         return [entry.ms_measured]
     timed = timer(member, entry, points[0].work if points else ())
     return [timed.milliseconds(point.work, point.converted.slow_moved) for point in points]

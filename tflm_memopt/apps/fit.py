@@ -1,4 +1,4 @@
-"""Finds the boards on which an application fits before and after its conversion, by RAM and flash of all models."""
+"""Finds the boards on which an application fits before and after its conversion."""
 
 from collections.abc import Collection, Mapping
 
@@ -16,8 +16,8 @@ from tflm_memopt.tflm.libraries import library
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
     """Return how the application fits on the named boards, or on all boards. Raises UsageError for an unknown board.
 
-    The original models are assumed to run one after the other with a single MicroAllocator. `on` has the results of
-    optimize() for single boards, by board id.
+    The original models are assumed to run one after the other with a single MicroAllocator. `on` maps board ids to
+    results of optimize() for single boards.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]

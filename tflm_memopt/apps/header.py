@@ -1,4 +1,4 @@
-"""Writes APP_app.h for models in one arena, with the arena's size, the op resolver, and rules for taking turns."""
+"""Writes APP_app.h with the arena's size, the op resolver, and the rules by which models take turns."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,7 +13,10 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two masks per model: models that must not be running, and models that must not be paused, at its start."""
+    """Return two bit masks of models for the start of each model.
+
+    Models in the first mask must not be running, and models in the second mask must not be paused.
+    """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}
@@ -29,7 +32,6 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
 
 
 def excluded_rows(result: AppOptimized) -> list[str]:
-    """Return each model's two bit masks as a row of the C array tmo_excluded."""
     return [f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)]
 
 

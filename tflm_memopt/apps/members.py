@@ -42,12 +42,12 @@ class AppMember(Decision):
 
     @property
     def holds(self) -> bool:
-        """Whether the model keeps bytes of the head between its inferences."""
+        """Whether the model keeps bytes of the arena head between its inferences."""
         return bool(self.retained) or self.is_pushed
 
     @property
     def is_pushed(self) -> bool:
-        """Whether other models may run during an inference of this model, which waits for rows of its input."""
+        """Whether the model waits for rows of its input, so that other models may run during its inference."""
         source = self.conversion.rows.source if self.conversion.rows else None
         return bool(source and source.pushed)
 
@@ -82,13 +82,13 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
 
 
 def pairs(app: App) -> frozenset[tuple[int, int]]:
-    """Return the pairs of model numbers that may run at the same time."""
+    """Return pairs of the indices of models that may run at the same time."""
     order = list(app.models)
     return frozenset((order.index(a), order.index(b)) for a, b in app.concurrent_pairs)
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes that several models save if they share one allocator of TFLM, and therefore one tail."""
+    """Return the number of bytes that models save if they share one allocator of TFLM, and so one tail."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.conversion.source for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -1,4 +1,4 @@
-"""Writes APP.h and APP.c for an application of C modules, with one arena for all models and rules for taking turns."""
+"""Writes APP.h and APP.c for an application of C modules in one arena."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """Return the content of each file by name. `samples` are the inputs of each model's self-test.
+    """Return the content of each file by name. `samples` has the inputs of each model's self-test.
 
     Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """
@@ -40,7 +40,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' C modules in one arena, which has shared bytes for activations and then the models' states."""
+    """Place the models' C modules in one arena. The bytes for activations are shared, and the models' states follow."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():

@@ -40,7 +40,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try. After each layout that does not fit, one model's limit of fast memory is lowered."""
 HASTE = 2.0
-"""Effort of the layout search (plan/effort.py) for each row in the report's table of times and heads."""
+"""Effort of the layout search (plan/effort.py) for each row in the report's table of times and arena heads."""
 Pair = tuple[int, int]
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
@@ -49,7 +49,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     """Rewrite all models of an application for one shared arena.
 
     Raises UsageError for models that cannot share the arena as required. Raises DoesNotFit if all models together need
-    more RAM or flash than the application has. The function optimize() may raise further errors for each model.
+    more RAM or flash than the application has. Raises the errors of optimize() for each model.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -85,9 +85,9 @@ class LaidOut:
     shared: Shared
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of a time between pauses in milliseconds and the bytes of the head that this time needs."""
+    """Pairs of a time between pauses in milliseconds and the size of the arena head for this time in bytes."""
     slow: Mapping[str, int]
-    """For each model: offset in bytes of its slow memory in the slow memory of all models."""
+    """Model -> offset in bytes of the model's part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
     busy: Sequence[int] = ()
     """Millionths of a core's time that each model uses. The sequence is empty if the models have no rates."""
@@ -98,7 +98,7 @@ class LaidOut:
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Place all models in one arena. Raises UsageError for a model that cannot run at the same time as others."""
+    """Place all models in one arena. Raises UsageError if models cannot run at the same time as required."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     return replace(_shared(app, members), alone={member.name: member.arena for member in members})
@@ -139,7 +139,9 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose the plans with the least load within the RAM limit, or those with the least RAM if none keep it."""
+    """Choose the plans with the least load within the RAM limit. If no plans keep the limit, choose those with the
+    least RAM.
+    """
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -172,7 +174,7 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Make a plan for a model that others may interrupt. Raises UsageError if TFLM would choose a buffer's place."""
+    """Make a plan for a model that other models may interrupt. Raises UsageError if TFLM would place a buffer."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -204,7 +206,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         member, plan = members[i], replace(moved, pauses=best.pauses.get(i, ()))
         if member.chosen and plan != member.chosen.planned.plan:
-            # Buffers overlap differently in the common layout of all models, so two cores need other barriers.
+            # Buffers overlap differently in the common layout of all models, so two cores need new barriers.
             found[i] = replace(member, chosen=member.conversion.of(replace(plan, shardings=())))
     told = tuple(
         Pausing(
@@ -259,7 +261,9 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return a layout. `apart` is the time between pauses. `limits` are the most live bytes at a model's pauses."""
+        """Return a layout. `apart` is the time between pauses. `limits` has the maximum live bytes at each model's
+        pauses.
+        """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[Pair] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -275,7 +279,7 @@ class Layouts:
         return PausedLayout(shared, pauses, gaps)
 
     def best(self, apart: float, budget: Budget) -> PausedLayout:
-        """Return the layout with the lowest head. Raises DoesNotFit if a model cannot pause often enough."""
+        """Return the layout with the smallest arena head. Raises DoesNotFit if a model cannot pause often enough."""
         each = [one.moments.limits(apart) for one in self.pausing]
         for one, limits in zip(self.pausing, each, strict=True):
             if not limits:
@@ -284,7 +288,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs of the milliseconds between two pauses and the bytes of the head that this time needs."""
+        """Return pairs of the milliseconds between two pauses and the size of the arena head for this time in bytes."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
@@ -305,8 +309,8 @@ def _concurrent_pairs(app: App, planned: Sequence[int], yields: Iterable[Pair]) 
 
 
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the first items of all sequences, then the second items, and so on. A sequence that is too short repeats
-    its last item.
+    """Return the first items of all sequences, then the second items, and so on. Short sequences repeat their last
+    items.
 
     >>> zip_longest_last([[1, 2, 3], [7]])
     [(1, 7), (2, 7), (3, 7)]

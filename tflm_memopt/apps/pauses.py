@@ -1,4 +1,4 @@
-"""Finds the models of an application that pause for other models, and the moments at which they can pause."""
+"""Finds the models of an application that pause for shorter models, and the moments at which they can pause."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

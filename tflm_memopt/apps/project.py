@@ -21,7 +21,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    `subjects` has each model's data for the program. `models` are the files of the models. `boards` are the boards
+    `subjects` maps model names to data for the program. `models` are the files of the models. `boards` are the boards
     on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
@@ -67,7 +67,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the values for one model's template. `runs` are the C names of models that run while this one pauses."""
+    """Return the values for one model's template. `runs` has the C names of models that run while the model pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

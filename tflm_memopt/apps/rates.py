@@ -1,7 +1,4 @@
-"""Estimates how long the models of an application run, to check their rates and pauses.
-
-The times follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
-"""
+"""Estimates how long the models of an application run, to check their rates and pauses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +11,10 @@ from tflm_memopt.convert import speed
 from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
-"""Assumed range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two
-instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time limits are checked with
-three cycles per instruction.
+"""Assumed range of cycles per instruction for cores whose cycles are not modelled.
+
+At best, a core runs two instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time
+limits are checked with three cycles per instruction.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -30,10 +28,10 @@ class Timer:
     clock: Clock | None = None
     """Clock for modelled cycles, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction, which are used only if cycles are not modelled."""
+    """Milliseconds per instruction. They are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest milliseconds of `work`, if known. `moved` are bytes read and written in slow memory."""
+        """Return the maximum milliseconds of `work`, if known. `moved` is the number of slow bytes read and written."""
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside
@@ -70,7 +68,7 @@ def _hint(member: AppMember, entry: AppModel) -> str:
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return where the times come from, for each model with a rate, a time limit or pauses."""
+    """Return the origin of the times for each model with a rate, a time limit or pauses."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

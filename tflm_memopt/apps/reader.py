@@ -13,7 +13,7 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""A model of an application cannot have these options of optimize(). The key `ram` limits all models together."""
+"""Options of optimize() that a model of an application cannot have. The key `ram` limits all models together."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
@@ -21,7 +21,6 @@ MOST_CORES = 8
 
 
 def is_app(path: Path) -> bool:
-    """Return whether a path names an application's file, which ends with .toml."""
     return path.suffix.lower() == SUFFIX
 
 

@@ -1,4 +1,4 @@
-"""Formats the results for an application: for the terminal and as an HTML page."""
+"""Formats the results for an application, for the terminal and as an HTML page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

@@ -18,7 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes of the arena that a model keeps while it does not run, and the reason. `end` is not included."""
+    """Bytes of the arena that a model keeps while it does not run, and the reason. The byte `end` is not included."""
 
     model: str
     tensor: str
@@ -34,7 +34,7 @@ class Pausing:
     pauses: tuple[int, ...]
     """Numbers of completed iterations at which the model pauses."""
     milliseconds: float
-    """Estimated upper bound on the milliseconds between two pauses."""
+    """Estimated upper bound of the milliseconds between two pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,6 @@ class CoreLoad:
 
     models: tuple[str, ...]
     busy: float
-    """Fraction of the core's time that its models use at the given rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +53,20 @@ class AppReport:
     arena: Arena
     """Arena that the models share: that of interpreters with one MicroAllocator, or that of C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any TFLM build with this pointer width, or None for C modules."""
+    """Size in bytes to declare for the arena, enough for any TFLM build with this pointer width. It is None for C
+    modules.
+    """
     apart: int
-    """Bytes of all arenas if each original model has its own arena."""
+    """Number of bytes of all arenas if each original model has its own arena."""
     shared: int
-    """Bytes of the original models if they run one after the other and share one MicroAllocator, as TFLM allows."""
+    """Size in bytes of the arena if the original models run one after the other and share one MicroAllocator."""
     alone: int
-    """Bytes of all arenas if each rewritten model has its own arena."""
+    """Number of bytes of all arenas if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of the head in a simple layout, in which models that may run at the same time share no bytes."""
+    """Size in bytes of the arena head in a simple layout, in which concurrent models share no bytes."""
     lower_bound_head: int
     proven: bool
-    """Whether it is proved that no layout of the chosen plans has a lower head."""
+    """Whether no layout of the chosen plans can have a smaller arena head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -76,22 +77,22 @@ class AppReport:
     interpreter: bool = True
     slow: int = 0
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
-    """For each model that needs slow memory: offset of its part in bytes."""
+    """Model -> offset in bytes of the model's part of the slow memory."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """The origin of the estimated times, for each model with a rate or pauses in app.toml."""
+    """Origin of the estimated times for each model with a rate or pauses in app.toml."""
     cores: tuple[CoreLoad, ...] = ()
     """The models and the load of each core. The sequence is empty if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptimized:
-    """The result for an application, with a result for each model and a report for all."""
+    """The result for an application: a result for each model, and a common report."""
 
     app: App
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """Memory map of all models, one after the other in time."""
+    """Memory map of all models, which follow each other in time."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for JSON, with the arena and the multiply-accumulates of each model."""
@@ -104,7 +105,7 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. Write no file if one of the files cannot be written."""
+        """Write all files into a folder and return their paths. If one file cannot be written, no file is written."""
         models = (entry.model for entry in self.app.models.values())
         sources = [Path(model) for model in models if isinstance(model, (str, PathLike))]
         return write_files(paths_below(Path(folder), generic.files(self, emit)), sources)
@@ -112,12 +113,13 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A combination of plans, one plan for each model. No other combination of plans is better in both RAM and load."""
+    """A combination of plans, one plan for each model. No combination of plans is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of each model's plan in `AppExploration.models`."""
     arena: int
-    """Bytes of all models together. The heads of models that may run at the same time do not overlap."""
+    """Number of arena bytes of all models together. The heads of models that may run at the same time do not overlap.
+    """
     head: int
     tail: int
     instructions: int
@@ -136,12 +138,12 @@ class AppExploration:
     models: Mapping[str, Sequence[PointReport]]
     points: tuple[AppPoint, ...]
     proven: bool
-    """Whether it is proved that the joint frontier is complete."""
+    """Whether the joint frontier is certainly complete."""
     apart: int
-    """Bytes of all arenas if each original model has its own arena."""
+    """Number of bytes of all arenas if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """The origin of the estimated times, for each model with a rate or pauses in app.toml."""
+    """Origin of the estimated times for each model with a rate or pauses in app.toml."""
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

@@ -1,4 +1,4 @@
-"""Makes the files of an application. `optimize app.toml` and AppOptimized.save() write these files."""
+"""Makes the files that `optimize app.toml` and AppOptimized.save() write."""
 
 import functools
 from collections.abc import Callable, Collection, Mapping
@@ -32,7 +32,9 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) -> dict[str, bytes]:
-    """Return each file's content by name. Raises UsageError for equal names, or for a kind that needs one model."""
+    """Return each file's content by name. Raises UsageError for equal file names, or for files that only one model can
+    have.
+    """
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         raise UsageError(f"--emit {alone[0]} is for one model", hint=f"--emit {', '.join(HERE)}")

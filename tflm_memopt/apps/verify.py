@@ -1,4 +1,4 @@
-"""Verifies that an application's rewritten models compute the same outputs and do not disturb each other."""
+"""Verifies that an application's rewritten models compute equal outputs and do not disturb each other."""
 
 import json
 from collections.abc import Mapping
@@ -34,10 +34,10 @@ class AppVerification:
 def verify_app(
     app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
 ) -> AppVerification:
-    """Run each model of an application and its rewritten model in `folder`. Compare every byte of their outputs.
+    """Compare every output byte of each original model and its rewritten model in `folder`.
 
     All plans are also checked together, for every order in which the models may run. Raises InterfaceError if models
-    overwrite each other's bytes. The function verify(), which compares each model, may raise further errors.
+    overwrite each other's bytes, and the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}

@@ -1,1 +1,1 @@
-"""The command line: arguments, commands and printed answers."""
+"""Implements the command line: arguments, commands and printed answers."""

@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml). The module commands.py has the commands for a single model."""
+"""The commands for an application (app.toml). The commands for a single model are in commands.py."""
 
 import argparse
 from pathlib import Path

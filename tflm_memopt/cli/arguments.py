@@ -1,4 +1,4 @@
-"""Functions that check and convert the command line's arguments for argparse."""
+"""Checks and converts the command line's arguments for argparse."""
 
 import argparse
 from collections.abc import Callable, Iterable
@@ -10,11 +10,11 @@ from tflm_memopt.errors import UsageError
 T = TypeVar("T")
 ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
 OF_ONE = ("c", "cores", "reset_every", "steps")
-"""Flags of verify that are for one rewritten model."""
+"""Flags of the command `verify` that require a single rewritten model."""
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is set. `are_for` is the text that says when the flags are allowed."""
+    """Raise UsageError if one of the flags is set. `are_for` names the cases in which the flags are allowed."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
@@ -32,7 +32,7 @@ def check_plot(plot: Path | None) -> None:
 
 
 def path(argument: str) -> Path:
-    if not argument:  # A Path of an empty text would be the current folder.
+    if not argument:  # Path("") would be the current folder.
         raise argparse.ArgumentTypeError("the path is empty: give a path, and '.' for the current folder")
     return Path(argument)
 
@@ -45,7 +45,7 @@ def folder(argument: str) -> Path:
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that reads an argument with `read`, and raises errors of the kind that argparse expects."""
+    """Return a function that reads an argument with `read`, and raises errors as argparse expects them."""
 
     def read_argument(argument: str) -> T:
         try:
@@ -61,7 +61,7 @@ def operators(argument: str) -> tuple[int, ...]:
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    # Importing the emitters is slow, and `--help` does not need them.
+    # The slow import is not needed by `--help`.
     from tflm_memopt.emit import bundle  # noqa: PLC0415
 
     return reading(bundle.kinds)(argument)

@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""The command `fit` also packs weights for this target. Cortex-M7 and Cortex-M33 run the same programs."""
+"""Target for which the command `fit` also packs weights. Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -139,7 +139,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or else --calibrate. Raises UsageError if --inputs has no effect."""
+    """Return the arrays of --inputs or, if missing, of --calibrate. Raises UsageError if --inputs has no effect."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -193,7 +193,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return those arguments that are options of a function, without the file of a plan."""
+    """Return the arguments that are options of `function`, without the file of a plan."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
@@ -233,7 +233,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module with the model's name in a folder, or the folder itself if it has no such module."""
+    """Return the C module with the model's name in a folder, or the folder itself if the module does not exist."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -1,4 +1,4 @@
-"""Completes commands with the Tab key. A flag's metavar tells whether it takes a board, a model or another file."""
+"""Completes commands with the Tab key. A flag's metavar tells whether to complete a board, a model or a file."""
 
 import argparse
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ MODELS = ("MODEL", "ORIGINAL", "REWRITTEN")
 
 
 def complete(root: argparse.ArgumentParser) -> None:
-    """Print the completions of the line that the shell passes in an environment variable, and exit."""
+    """Print completions of the command line that the shell passes in an environment variable, and exit."""
     (commands,) = (action.choices for action in root._actions if isinstance(action, argparse._SubParsersAction))
     for command in commands.values():
         for action in command._actions:

@@ -1,4 +1,4 @@
-"""Prints one answer, as text or JSON, to standard output, and errors to standard error."""
+"""Prints answers as text or JSON to standard output, and errors to standard error."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def console_of(stream: Any) -> Console:
 
 
 def prepare_streams() -> None:
-    """Make printing possible: open streams that the caller has closed, and escape characters that an encoding lacks."""
+    """Open streams that the caller has closed, and escape characters that a stream's encoding lacks."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115

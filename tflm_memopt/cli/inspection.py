@@ -1,4 +1,4 @@
-"""The command `inspect`. The module does not import the planner, so that `inspect` starts quickly."""
+"""The command `inspect`, which starts quickly because it does not import the planner."""
 
 import argparse
 from pathlib import Path

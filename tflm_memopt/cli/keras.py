@@ -1,7 +1,6 @@
 """Converts a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
 
-The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of an input array is the number of the
-example.
+The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of each input array counts examples.
 """
 
 import contextlib
@@ -72,7 +71,7 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs without their first axis. A dimension of any size is None.
+        """Set the shapes of the inputs without their first axis. None stands for a dimension of any size.
 
         The first axis must be open or 1, because a microcontroller runs one example at a time.
         """
@@ -113,7 +112,9 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the shapes of the model's inputs. Raises UsageError for arrays of other shapes."""
+        """Return the arrays in the shapes of the model's inputs. Raises UsageError for arrays whose shapes do not
+        match.
+        """
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
@@ -142,14 +143,14 @@ class FloatModel:
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # Only the first of several outputs is used.
+            while isinstance(out, (dict, list, tuple)):  # If there are several outputs, the first one is used.
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def in_order(model: bytes, names: Sequence[str]) -> bytes:
-    """Return the model with its inputs in the order of `names`, which TensorFlow's converter does not keep."""
+    """Return the model with its inputs in the order of `names`. TensorFlow's converter may change the order."""
     source = read(model)
     numbers = {text(one.name): one.tensorIndex for one in source.tree.signatureDefs[0].inputs}
     wanted = tuple(numbers[name] for name in names)

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: its flags and their values. The table COMMANDS lists the modules of the commands.
+"""Defines the flags of the command line and their values.
 
 A command's module is imported only when the command runs, so that `--help` is fast.
 """
@@ -35,7 +35,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""For each command: the module with a function of the command's name."""
+"""Command -> module with a function of the command's name."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -61,17 +61,17 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.prepare_streams()
-    gc.set_threshold(200_000, 20, 20)  # Collecting garbage is rarely needed.
+    gc.set_threshold(200_000, 20, 20)  # Garbage collection is rarely needed.
     with interrupts.listed() as seen:
         try:
             root = parser()
-            if "_ARGCOMPLETE" in os.environ:  # The shell asks for the completions of a line.
+            if "_ARGCOMPLETE" in os.environ:  # The shell requests completions.
                 from tflm_memopt.cli import completion  # noqa: PLC0415
 
                 completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # A command such as `head` has closed the pipe.
+        except BrokenPipeError:  # The program that reads the output, such as `head`, has ended.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The command `registers`, which reads a driver and a description of registers, and writes C."""
+"""The command `registers`, which combines the register accesses of a driver."""
 
 from __future__ import annotations
 

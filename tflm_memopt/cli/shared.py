@@ -1,4 +1,4 @@
-"""Parts of the commands `explore` and `fit` that are the same for a model, an application and several devices."""
+"""Code of the commands `explore` and `fit` that models, applications and several devices share."""
 
 import argparse
 import contextlib
@@ -35,7 +35,7 @@ def explored(
     answer: Callable[[R, Sequence[str]], RenderableType],
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {},
 ) -> int:
-    """Explore, write the plot and other files, and print the answer with the names of these files."""
+    """Explore, write the plot and further files, and print the answer with the names of the files."""
     arguments.check_plot(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)

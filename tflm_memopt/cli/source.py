@@ -20,7 +20,7 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes of a model. If a Keras model was converted, it is included with its test data."""
+    """The bytes of a model. A converted Keras model is included with its test data."""
 
     data: bytes
     model: FloatModel | None = None
@@ -32,11 +32,12 @@ class Source:
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model, and convert a Keras model. Raises UsageError for a Keras model without --calibrate, and for
-        any other model with --calibrate or --test.
+        """Read the model, and convert a Keras model to int8.
+
+        Raises UsageError for a Keras model without --calibrate, and for a .tflite model with --calibrate or --test.
         """
         if not is_keras(path):
-            source = Source(read_model(path))  # For other formats, read_model() raises an error.
+            source = Source(read_model(path))  # read_model() raises an error for unknown formats.
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)

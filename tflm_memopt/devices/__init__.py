@@ -1,1 +1,1 @@
-"""One network that runs on several linked devices."""
+"""Runs one network on several linked devices."""

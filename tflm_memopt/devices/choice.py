@@ -1,10 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-In one kind of split, each device runs whole operators (stages.py). In another kind of split, all devices divide the
-first layers by rows and the later layers by channels. The devices may exchange rows. If memory is limited, more splits
-are tried, in which the first device alone runs the first or the last layers. Three figures of a split are compared
-before a conversion: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes
-sent. Only splits that no other split beats in all three figures are converted.
+Either each device runs whole operators (stages.py), or all devices divide the first layers by rows and the later layers
+by channels. With limited memory, the first device alone may also run the first or the last layers. Before a conversion,
+splits are compared by the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes
+sent. A split is converted if no split is better in all three figures.
 """
 
 import math
@@ -35,16 +34,16 @@ Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
 """Devices count as equally large if they differ by at most this fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""After balancing, no device has more than this factor times the mean weights of a device."""
+"""Maximum weights of a device after balancing, as a multiple of a device's mean weights."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
     """Return the split whose largest arena is smallest. Among equals, return the split that sends the fewest bytes.
 
-    Splits that hardly divide the weights are worse than other splits. Splits that need a larger arena than one device
-    alone are the worst. With a memory limit, return the fastest split that fits. If the link speed is unknown, return
-    the split that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
+    Splits that need a larger arena than one device alone are the worst. Splits that hardly divide the weights are the
+    next worst. With a memory limit, return the fastest split that fits. If the link speed is unknown, return the split
+    that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -76,7 +75,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions that divide more (step 1) or fewer (-1) of the first layers by rows, while costs fall."""
+    """Yield conversions that divide ever more (step 1) or ever fewer (step -1) layers by rows, while the cost falls."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -94,11 +93,11 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the converted network. All devices divide the layers before operator `switch` by rows, and all later
-    layers by channels.
+    """Convert a split in which the devices divide layers before operator `switch` by rows, and later layers by
+    channels.
 
-    `switch` is the position in graph.ops, by default the estimated best one. `front` is ROWS, or OVERLAP to exchange no
-    rows. Layers use partial sums if the user allows partial sums and fewer bytes are then sent.
+    The argument `switch` is a position in graph.ops, by default the estimated best position. `front` is ROWS, or
+    OVERLAP to exchange no rows. Layers use partial sums if the user allows partial sums and fewer bytes are then sent.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -106,13 +105,15 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Convert the network for devices that run whole operators one after the other, cut before these operators."""
+    """Convert the network for devices that run whole operators in sequence. `cuts` are the first operators of all
+    devices but the first.
+    """
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return the splits, changed to partial sums wherever partial sums reduce the bytes that the devices send."""
+    """Return the splits with partial sums wherever partial sums reduce the bytes that the devices send."""
     if "fan-in" in network.asked.without:
         return shardings
     graph = network.graph
@@ -130,7 +131,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Convert a split. If the first device holds more bytes than the others, give it fewer channels.
+    """Convert a split. If the first device stores more bytes than other devices, it gets fewer channels.
 
     The first device also has the input, the output and the unsplit operators. No device gets more than FAIR times the
     mean weights of a device.
@@ -168,9 +169,9 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint with the smallest sufficient number of devices, if that is at most twice `devices`.
+    """Yield a hint with the smallest sufficient number of devices, if this number is at most twice `devices`.
 
-    Bisection needs few attempts, each of which plans the model of every device.
+    Bisection needs few attempts. Each attempt plans the models of all devices.
     """
     planned = cache(lambda number: network.converted(_even(network, number), number).report)
     more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
@@ -251,7 +252,9 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Convert all promising splits, also with partial sums if these reduce the sent bytes, and yield the results."""
+    """Yield the conversions of all promising splits, and of their variants with partial sums if fewer bytes are then
+    sent.
+    """
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)
@@ -264,7 +267,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return each split that no other split beats in all figures: memory, the busiest device's work, and sent bytes."""
+    """Return each split that no split beats in all three figures: memory, the busiest device's work, and sent bytes."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)

@@ -2,8 +2,8 @@
 
 The argument is a JSON object with the device number, the model's path, the number of inferences and the timeout in
 milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
-standard input. Device 0 also gets `inputs`, a file of arrays, and writes its outputs to the file `results`. Each
-process ends with a line of JSON: the bytes sent and received, and the status and time of each inference. The module
+standard input. Device 0 also gets `inputs`, a file of arrays, and writes its outputs to the file `results`. At its end,
+the process prints a line of JSON: the bytes sent and received, and the status and time of each inference. The module
 run.py starts the processes.
 """
 
@@ -26,7 +26,9 @@ BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Return an open stream to each other device. A device connects to all devices with lower numbers."""
+    """Return an open stream to each other device, by device number. A device connects to all devices with lower
+    numbers.
+    """
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):
         made = socket.create_connection(("127.0.0.1", ports[other]))
@@ -51,7 +53,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # The input may be overwritten.
+        inputs = ()  # An inference may overwrite its input, so the input is set only once.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

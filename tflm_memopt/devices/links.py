@@ -1,7 +1,7 @@
 """Estimates how long several devices take to run one network together.
 
-Any two devices have a link in each direction. A link sends one message after another at a fixed rate. A message arrives
-as a whole after the link's latency. A device continues to compute while its messages are being sent.
+Any two devices have a link in each direction. A link sends one message at a time at a fixed rate. A message arrives as
+a whole after the link's latency. A device continues to compute while its messages are being sent.
 """
 
 from collections import defaultdict, deque
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class LinkSpeed:
-    """Speed of a link from one device to another."""
+    """Speed of a link from one device to another device."""
 
     rate: float
     """Bytes per second."""
@@ -29,10 +29,10 @@ class Exchange(NamedTuple):
 
 
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: LinkSpeed) -> tuple[float, ...]:
-    """Return the time at which each device is done, in milliseconds.
+    """Return the time in milliseconds at which each device ends its work.
 
-    `exchanges` tells what each device does in order. check_devices() must have excluded that devices wait for each
-    other forever. `rest` has the milliseconds that each device computes after its last message.
+    `exchanges` has each device's messages in order. check_devices() must have excluded that devices wait for each other
+    forever. `rest` is the number of milliseconds that each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

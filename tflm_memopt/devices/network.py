@@ -1,9 +1,4 @@
-"""Splits one network among several devices: makes a model for each device, and checks that the models fit together.
-
-The devices divide the rows of the first layers, and the weights of later layers. The module switch.py chooses the first
-layer whose weights are divided, so that a device needs the fewest bytes. Each device's model is then converted like any
-other model.
-"""
+"""Splits one network among several devices, converts a model for each device, and checks all models together."""
 
 import math
 import time
@@ -80,7 +75,7 @@ def checked_count(devices: int, asked: Request) -> int:
 
 @contextmanager
 def where_possible() -> Iterator[None]:
-    """Suppress the errors of a split in which a device cannot send a tensor, run an operator, or keep a limit."""
+    """Suppress the errors of an impossible split, such as an operator that a device cannot run."""
     try:
         yield
     except (UsageError, DoesNotFit) as error:
@@ -101,8 +96,10 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. The function's arguments are the model, a name, and whether the limit of
-    instructions applies. The returned plan is None if the model is not rewritten.
+    """Function that converts a model. Its arguments are the model, a name, and whether the limit of instructions
+    applies.
+
+    The returned plan is None if the model is not rewritten.
     """
     link: LinkSpeed | None = None
     """Speed of the link between two devices, or None if times are not estimated."""
@@ -124,12 +121,12 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph that is split. The graph has no dead channels, unless the user keeps dead channels."""
+        """The graph that is split. Dead channels are removed unless the user keeps them."""
         return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
     def weights(self) -> int:
-        """Bytes of all filters and biases in the graph that is split."""
+        """Number of bytes of all filters and biases in the graph that is split."""
         return _weights(self.graph)
 
     @cached_property
@@ -163,8 +160,9 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        `shardings` has the split of each operator by Op.index. `at` has the device of each unsplit operator. `portions`
-        has the channels of each device, divided by their mean. Raises UsageError for bad splits.
+        `shardings` maps Op.index to the split of each operator. `at` maps Op.index to the device of each unsplit
+        operator. `portions` has the number of channels of each device, divided by the mean number. Raises UsageError
+        for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -207,7 +205,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return the sequences of unsplit operators with the device of each, or () if one device runs all of them."""
+    """Return the sequences of unsplit operators, each on one device, or () if one device runs all unsplit operators."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -229,7 +227,7 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest milliseconds of computing between two exchanged rows. Raises UsageError for unknown times."""
+    """Return upper bounds of the milliseconds between two exchanged rows. Raises UsageError for unknown times."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -275,7 +273,7 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
-    """Return the bytes of all messages in an inference, or infinity if a message cannot be sent."""
+    """Return the number of bytes of all messages in an inference, or infinity if a message cannot be sent."""
     return sum(map(message_bytes, shard(graph, shardings, devices, 0).sent), 0.0)
 
 
@@ -306,7 +304,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators before `switch` by `front`, operators from `switch` to `end` - 1 by channels, and no others."""
+    """Split operators before `switch` by `front`, and operators from `switch` to `end` - 1 by channels."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -329,8 +327,9 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for several custom or builtin operators, because TFLM repeats all but
-    the last after each wait.
+    """Return a device's plan. Raises UsageError for several custom operators, and for builtin operators.
+
+    After each wait for a message, TFLM repeats all operators but the last, so a device may only have one operator.
     """
     if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
         what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"

@@ -1,4 +1,4 @@
-"""Reports the results for several devices that run one network together."""
+"""Formats the results for several devices that run one network together."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs a network on several simulated devices. Each device is a process that loopback streams link to the others."""
+"""Runs a network on several simulated devices. Each device is a process, and loopback streams link the processes."""
 
 import contextlib
 import json
@@ -18,9 +18,9 @@ from tflm_memopt.runtime import worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
 
 PATIENCE = 10_000
-"""Milliseconds for which a process waits for a row."""
+"""Number of milliseconds for which a process waits for a row."""
 SLACK = 60
-"""A process is killed after this number of seconds, in addition to the timeouts of all its inferences."""
+"""Number of seconds after which a process is killed, in addition to the timeouts of all its inferences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
     process = subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C reaches only the calling process.
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C must reach only the calling process.
     )  # fmt: skip
     try:
         yield process

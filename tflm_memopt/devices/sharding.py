@@ -1,8 +1,7 @@
-"""Splits a graph over devices, so that each device computes parts of operators' outputs.
+"""Splits a graph over devices. Each device computes parts of the operators' outputs, as DeviceSharding lists.
 
-DeviceSharding lists the possible splits of an operator. If a device reads elements that another device has computed,
-the other device sends these elements when they are first read. All devices follow one global order of operators, so
-that no two devices can wait for each other forever.
+If a device reads elements that another device has computed, the computing device sends these elements when they are
+first read. All devices follow one global order of operators, so that no two devices can wait for each other forever.
 """
 
 import enum
@@ -58,7 +57,7 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 class DeviceSharding(enum.Enum):
     WHOLE = "whole"
-    """One device, by default the first one, runs the whole operator."""
+    """One device, by default the first device, runs the whole operator."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
@@ -66,8 +65,10 @@ class DeviceSharding(enum.Enum):
     CHANNELS = "channels"
     """Each device computes some output channels and stores only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"
-    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Each device adds
-    up the partial sums of its own channels. If one device runs all readers of the output, this device adds up all sums.
+    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in).
+
+    Each device adds up the partial sums of its own channels. If one device runs all readers of the output, this device
+    adds up all sums.
     """
 
 
@@ -78,7 +79,6 @@ class Piece:
     end: int
     device: int
     tensor: TensorId
-    """Tensor that holds the elements from `first` to `end` - 1 along the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,10 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class DeviceGraphs:
-    """The graphs of all devices, in the order of the devices."""
-
     graphs: tuple[Graph, ...]
     sent: tuple[Tensor, ...]
-    """Tensors that are sent as messages, in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
-    """For each output of the model: the tensor in the first device's graph that holds the output."""
+    """Output of the model -> the tensor in the first device's graph that holds the output."""
     identity: int
 
 
@@ -122,8 +119,8 @@ def shard(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
-    `shardings` has the split of each operator by Op.index. `identity` is the number of the conversion in all messages.
-    `portions` has the number of channels of each device, divided by the mean number. `at` has, by Op.index, the device
+    `shardings` maps Op.index to the split of each operator. `identity` is the number of the conversion in all messages.
+    `portions` has the number of channels of each device, divided by the mean number. `at` maps Op.index to the device
     of each unsplit operator that does not run on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
@@ -194,15 +191,15 @@ class _Sharder(Tiles):
     owner: dict[int, int] = field(default_factory=dict, init=False)
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
-    """For each operator that devices compute without exchanging rows, by Op.index: the rows of each device."""
+    """Op.index -> rows of each device, for operators that devices compute without exchanging rows."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """For each tensor and device: the rows that the device has computed. Two devices may compute the same row."""
+    """Tensor and device -> rows that the device has computed. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Parts of tensors, by whole tensor, axis, first element, end, and device."""
+    """Whole tensor, axis, first element, end and device -> tensor that holds this part."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that hold only the first rows of another tensor, by that tensor and the number of rows."""
+    """Tensor and number of rows -> tensor that holds only the first rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """For each sent tensor and receiving device: the tensor on the receiving device."""
+    """Sent tensor and receiving device -> tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
@@ -298,7 +295,7 @@ class _Sharder(Tiles):
 
     def _run_inputs(self, op: Op) -> None:
         row = row_op(OperatorContext(self.graph, op))
-        if not isinstance(row, RowOp):  # The operator stays builtin in any split.
+        if not isinstance(row, RowOp):
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -328,7 +325,7 @@ class _Sharder(Tiles):
     def _sums(
         self, op: Op, device: int, x: TensorId, outputs: tuple[int, int], inputs: tuple[int, int], receiver: int
     ) -> _Sums:
-        """Compute partial sums of some output channels from some input channels, and send them to `receiver`."""
+        """Compute partial sums of some output channels from some input channels, and send the sums to `receiver`."""
         whole, zero = data_of(self.graph, op.inputs[1]), quantization(self.tensors[x]).zero_point[0]
         weights = np.ascontiguousarray(whole[slice(*outputs), ..., slice(*inputs)])
         low, high = sum_range(weights, zero)
@@ -388,8 +385,8 @@ class _Sharder(Tiles):
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator if no window on a reading device reaches them.
 
-        A device does not wait for rows that no window reaches. All operators that read a tensor get equally many rows,
-        so that each row is sent once. `readers` are the devices that run the operator.
+        All operators that read a tensor get equally many rows, so that each row is sent once. `readers` are the devices
+        that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
@@ -408,7 +405,7 @@ class _Sharder(Tiles):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
-        """Return how many rows of a tensor an operator reads, counted from row 0 to the last row that it reads."""
+        """Return the number of rows of a tensor from row 0 to the last row that an operator reads."""
         by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
         if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
             return self.tensors[t].shape[ROWS_AXIS]

@@ -1,12 +1,10 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
-Each device runs one stage. The first device may also run the last operators, since it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. If a layer has more weights than the mean
-weights of a device, the layer belongs to no stage. All devices divide the channels of a layer that belongs to no stage.
-
-For a few positions, the network is cut in two and planned for two devices. A stage needs at most the arena of all
-operators up to the stage's end, and at most the arena of all operators from the stage's start on. The search chooses
-stages by these upper bounds on the arena, and then plans the chosen stages.
+Each device runs one stage. The first device may also run the last operators, because it returns the output. Tensors
+between stages are sent row by row, so that no device holds them whole. A layer with more weights than the mean weights
+of a device belongs to no stage, and all devices divide its channels. For a few positions, the network is cut in two and
+planned for two devices. These plans give upper bounds of the arena of each stage, by which the search chooses stages.
+The chosen stages are then planned.
 """
 
 import math
@@ -32,7 +30,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over that of one device: 0 for none, 1 for at most LINK_STATE bytes, 2 for more."""
+    """Excess of the largest arena over one device's arena: 0 for none, 1 for at most LINK_STATE bytes, 2 for more."""
     weights: float
     """Largest flash of a device, divided by the flash of a device in an even split, but at least FAIR_PART."""
     ram: int
@@ -41,15 +39,15 @@ class SplitCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A position in graph.ops at which a stage may end, and the memory of the operators before and after it."""
+    """A position in graph.ops at which a stage may end, and the memory of the operators on both sides."""
 
     position: int
     before: int
-    """Arena of a device that runs all operators before the cut."""
+    """Size in bytes of the arena of a device that runs all operators before the cut."""
     behind: int
-    """Arena of a device that runs all operators after the cut."""
+    """Size in bytes of the arena of a device that runs all operators after the cut."""
     sent: float
-    """Bytes of the messages for tensors that are made before the cut and read after it."""
+    """Number of bytes of the messages for tensors that are made before the cut and read after the cut."""
     weights: float
     """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
 
@@ -68,7 +66,7 @@ def budget(network: Network, normal: int) -> int:
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Yield several positions of graph.ops at which to cut the network, each with the plans for two devices."""
+    """Yield positions of graph.ops at which the network can be cut, each with the plans for two devices."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
@@ -80,11 +78,11 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Convert divisions into stages and yield the results, as long as an untried division has a lower estimated cost.
+    """Yield conversions of divisions into stages while an untried division has a lower estimated cost than `best`.
 
-    After a stage is planned, its exact arena replaces the estimate. At first, every second attempt takes the smallest
-    estimated arena among the divisions that divide no layer by channels. After a division needs less RAM than a single
-    device, these attempts end. `best` is the lowest cost so far.
+    After a stage is planned, its exact arena replaces the estimate. Until a division needs less RAM than a single
+    device, every second attempt takes the smallest estimated arena of the divisions that divide no layer by channels.
+    `best` is the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -100,9 +98,9 @@ def arranged(
     sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
     known: dict[tuple[int, int], int] = {}
     untried = {*combinations(range(len(cuts)), devices)}
-    if devices == 2:  # The caller has converted these divisions.
+    if devices == 2:  # The caller has already converted the divisions with one cut.
         untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
-    untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # The first device runs operators.
+    untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must run operators.
     for number in range(budget(network, TRIED)):
         estimates = ((_estimated(cuts, ends, alone, sharded, known), ends) for ends in untried)
         promising = [(estimate, ends) for estimate, ends in estimates if estimate < best]
@@ -129,8 +127,8 @@ def _estimated(
 ) -> SplitCost:
     """Estimate the cost of stages that end at these cuts. The first device also runs the operators after the last end.
 
-    `sharded` are a device's weights in layers that all devices divide, as a multiple of a device's mean weights.
-    `known` has the arena of each planned stage, by the cuts at which the stage begins and ends.
+    `sharded` is the weights of a device in layers that all devices divide, as a multiple of a device's mean weights.
+    `known` maps the first and last cut of each planned stage to the arena of the stage.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0
@@ -166,7 +164,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """For each position in graph.ops, return the bytes that are sent if another device runs the later operators."""
+    """For each position in graph.ops, return the number of sent bytes if another device runs the later operators."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -1,6 +1,6 @@
 """Divides the rows of an operator's output into stripes, one stripe for each device.
 
-If devices exchange rows (FFMT), stripes do not overlap, and a device gets the rows around its stripe from other
+If devices exchange rows (FFMT), stripes do not overlap, and a device gets the rows around its stripe from neighbouring
 devices. If devices exchange no rows (FTP), a device computes all rows that its later operators read.
 """
 
@@ -25,7 +25,7 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Divide `size` elements among devices, and return the range of each device.
 
-    `portions` has the size of each range as a multiple of the mean size, by default about 1 for each device.
+    `portions` has the size of each range, divided by the mean size. By default, all ranges are about equally large.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -35,7 +35,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return stripes of about equal height. A neighbouring device gets a stripe whose windows read only padding."""
+    """Return stripes of about equal height. Rows whose windows read only padding join the stripe of the next device."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
@@ -55,8 +55,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
 
-    Each device computes an equal part of the last outputs, and all earlier rows on which this part depends. `stack` has
-    the Op.index of the operators.
+    Each device computes an equal part of the last outputs, and all earlier rows that this part needs. `stack` has the
+    Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}

@@ -1,4 +1,4 @@
-"""Chooses the first layer whose weights the devices divide. Before that layer, devices divide the rows of feature maps.
+"""Chooses the first layer whose weights the devices divide. Devices divide earlier layers by the rows of feature maps.
 
 The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that layers can be divided evenly.
 """
@@ -26,5 +26,5 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many of the first layers to divide by rows so that devices need the least memory (Eq. 5.14, 5.15)."""
+    """Return the number of first layers to divide by rows so that devices need the least memory (Eq. 5.14, 5.15)."""
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

@@ -1,4 +1,4 @@
-"""Verifies that several devices together compute the same outputs as the original model, byte for byte."""
+"""Verifies that several devices together compute the outputs of the original model, byte for byte."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +30,6 @@ class DevicesVerification:
     difference: Difference | None = None
     failure: str = ""
     constants: ComparedConstants | None = None
-    """Comparison of the constants in all devices' models with the constants of the original model."""
 
     @property
     def answer(self) -> str:
@@ -50,9 +49,9 @@ def verify_devices(
 ) -> DevicesVerification:
     """Run the original model and the models of all devices, and compare outputs and constants.
 
-    Each model runs in its own process. `models` has the file of each device. `runs` is the number of random inputs.
-    `seed` is the seed of the random inputs. `inputs` has an array for each input, whose first axis may be inferences.
-    Raises UsageError if the models come from several conversions, and any error of verify().
+    Each model runs in its own process. `models` has the file of each device. `runs` is the number of random inputs, and
+    `seed` is their seed. `inputs` has an array for each input of the model. Several inferences may be stacked along the
+    first axis. Raises UsageError if the models come from several conversions, and any error of verify().
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]

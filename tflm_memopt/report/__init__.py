@@ -1,1 +1,1 @@
-"""Reports for people: text, pages and figures. Reports only present results that were computed before."""
+"""Formats reports for people as text, pages and figures."""

@@ -1,4 +1,4 @@
-"""The elements of figures: shapes with named styles, which svg.py draws.
+"""Shapes with named styles, of which figures consist.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with colour vision deficiencies
 can distinguish. Hatching marks buffers that hold only a part of a tensor.
@@ -19,7 +19,6 @@ DARK: Mapping[str, str] = {
     "sky": "#56b4e9", "blue": "#2f8fd0", "green": "#1fb58a", "orange": "#e69f00", "pink": "#d78fb6",
     "red": "#ee7a2b", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
 }  # fmt: skip
-"""Colours of the light and of the dark scheme, by the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text whose start, middle or end (as `anchor` says) is at x, and whose baseline is at y."""
+    """A text at the position (x, y). The baseline is at y, and `anchor` says whether x is the start, middle or end."""
 
     x: float
     y: float
@@ -100,7 +99,7 @@ Shape = Polygon | Line | Label
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Shapes with coordinates in pixels from the top left. Screen readers read the `title`."""
+    """Shapes with coordinates in pixels from the top left. Screen readers read the title aloud."""
 
     width: float
     height: float

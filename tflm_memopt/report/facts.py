@@ -10,7 +10,7 @@ from tflm_memopt.report import times
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
-if TYPE_CHECKING:  # Importing these modules is slow.
+if TYPE_CHECKING:  # The import would slow down the command.
     from tflm_memopt.answers.inspection import Inspection
     from tflm_memopt.answers.report import Accuracy, Balance, MemoriesReport, Report, WindowReport
 
@@ -83,7 +83,7 @@ def arena_percent(before: Arena, after: Arena) -> str:
 
 
 def fit_on_board(fit: BoardFit) -> tuple[str, Literal["yes", "partly", "no"]]:
-    """Return a few words that say whether a model fits on a board, and a summary of these words."""
+    """Return a few words that say whether a model fits on a board, and their summary."""
     if fit.only_external:
         return "only in external RAM", "partly"
     if not fit.fits:

@@ -1,7 +1,7 @@
 """Draws the figures of a report: memory over time, and the frontier.
 
-In a memory map, addresses grow upwards, and time grows to the right. The width of a step of the schedule is
-proportional to the number of operators that run in the step.
+In a memory map, addresses grow upwards, and time grows to the right. Each step of the schedule is as wide as the number
+of operators that it runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Height = Callable[[float], float]
 Area = tuple[float, float, float, float]
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
-"""Margins around a plot in pixels, in which the axes and their labels are."""
+"""Margins around a plot in pixels, for the axes and their labels."""
 LEGEND = 18.0
 WIDTH = 480.0
 """Width of the figures of `--plot` in pixels. Text stays readable if a figure is scaled to 400 pixels."""
@@ -57,7 +57,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether horizontal and vertical lines join the points like stairs."""
+    """Whether the points are joined like stairs by horizontal and vertical lines."""
 
 
 def memory_map(
@@ -69,10 +69,10 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer, which is solid where the buffer contains data.
+    """Draw a rectangle for each buffer. The rectangle is solid at the bytes and times where the buffer contains data.
 
-    `full` is the number of bytes to which the figure's height corresponds, by default the bytes of the map. `roles` are
-    the roles of buffers in the legend, by default all roles in the map.
+    `full` is the number of bytes at the top of the figure, by default the size of the map. `roles` are the roles of
+    buffers in the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -166,7 +166,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield labels for buffers, largest first. A buffer's name is drawn at the time when the buffer has most data."""
+    """Yield labels for buffers, largest first. A label is drawn at the time when its buffer has the most data."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -201,7 +201,7 @@ def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the time axis. The numbers of each step's operators are below the axis, if there is enough space."""
+    """Draw the time axis. If there is enough space, the indices of each step's operators are below the axis."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -227,7 +227,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return the legend's entries as tuples of a buffer's role, the row in the legend, and the x position in pixels."""
+    """Return the legend's entries: a buffer's role, the row in the legend, and the x position in pixels."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -346,13 +346,13 @@ def ticks(top: float) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
+    """Return the smallest of the numbers 1, 2, 5, 10, 20, 50, ... and their tenths that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
 
 def _log_ticks(low: float, high: float) -> list[int]:
-    """Return round numbers between `low` and `high` whose labels do not overlap on a plot's logarithmic axis."""
+    """Return round numbers between `low` and `high` whose labels do not overlap on a logarithmic axis."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < WIDTH else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)
@@ -361,7 +361,7 @@ def _log_ticks(low: float, high: float) -> list[int]:
 
 
 def bytes_text(nbytes: float) -> str:
-    """Return bytes as text for an axis, with kB = 1000.
+    """Return a number of bytes as text for an axis. One kB has 1,000 bytes.
 
     >>> bytes_text(20000), bytes_text(500), bytes_text(1500)
     ('20 kB', '500 B', '1.5 kB')

@@ -1,4 +1,4 @@
-"""Writes an HTML page with a model's results. The page needs no other file. The page's template is page.html."""
+"""Writes an HTML page with a model's results. The page needs no further file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +27,12 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
-"""Width and height of each figure in pixels: one version is for large screens, and one is for small screens."""
+"""Width and height of a figure in pixels, for large and for small screens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with a bar of the length `bar`, from 0 to 1, behind its text. `mark` is a class of the style sheet."""
+    """A table cell with a bar of the length `bar` (0 to 1) behind its text. `mark` is a class of the style sheet."""
 
     text: str
     bar: float | None = None

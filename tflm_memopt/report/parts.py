@@ -13,7 +13,7 @@ INDENT = 2
 
 
 def page(*parts: RenderableType | None) -> RenderableType:
-    """Return the parts that are not None, with a blank line between any two of them."""
+    """Return all parts that are not None, with blank lines in between."""
     there = [part for part in parts if part is not None]
     return Group(*(line for part in there for line in (part, Text())))
 
@@ -23,7 +23,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 class AnswerTable(Table):
-    """A table without the columns whose heading is None. Headings of right-justified columns begin with ">"."""
+    """A table that omits columns whose heading is None. Headings of right-justified columns begin with ">"."""
 
     def __init__(self, *headings: str | None) -> None:
         super().__init__(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")

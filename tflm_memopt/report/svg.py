@@ -1,4 +1,4 @@
-"""Encodes a drawing as SVG, for a file or for a page with the style sheet."""
+"""Encodes a drawing as an SVG file, or as SVG for a page with the style sheet."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -14,7 +14,7 @@ HATCH = (
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file. The colours are light or dark, as the reader has chosen for the screen."""
+    """Return an SVG file. The reader's settings choose light or dark colours."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -72,7 +72,6 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return a path in SVG. A horizontal or vertical line has only one coordinate."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:

@@ -24,7 +24,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
-if TYPE_CHECKING:  # Importing these modules is slow.
+if TYPE_CHECKING:  # The import would slow down the command.
     from tflm_memopt.answers.batch import Batch
     from tflm_memopt.answers.exploration import Exploration
     from tflm_memopt.answers.fits import BoardReport, Fits
@@ -47,7 +47,6 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
     verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
     style = "green" if verdict == "rewritten" else "yellow"
     title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
-    # The diagnosis is printed only once.
     kind = [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
     interface = [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface]
     return page(
@@ -158,7 +157,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Say in a few words whether a model fits a board. `refused` is the reason why TFLM does not run the model."""
+    """Return a few words that say whether a model fits a board. `refused` is the reason why TFLM refuses the model."""
     words, summary = ("TFLM refuses it", "no") if refused else facts.fit_on_board(fit)
     return Text(words, {"yes": "green", "partly": "yellow", "no": "red"}[summary])
 
@@ -190,7 +189,6 @@ def verification(result: Verification) -> RenderableType:
 
 
 def wrong(failure: str, differs: Difference | None, found: ComparedConstants | None) -> Iterator[str]:
-    """Describe a failure, the first difference between outputs, and the comparison of constants."""
     yield from [failure] if failure else []
     yield from [difference(differs)] if differs else []
     if found is None:
@@ -236,7 +234,7 @@ def _facts(found: Iterable[Fact]) -> Table:
 
 
 def _arenas(report: Report) -> RenderableType:
-    # Importing the summary is slow, and only `optimize` needs it.
+    # The slow import is needed only by `optimize`.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
     table = AnswerTable("arena, B", ">head", ">tail", ">total", ">smallest")
@@ -275,7 +273,7 @@ def _keeps(group: GroupReport) -> str:
 
 
 def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str]:
-    """Describe the number and the depths of a group's rolling buffers.
+    """Describe a group's rolling buffers: their number, depths and bytes.
 
     >>> _rolling_buffers((RollingBufferReport("a", 48, 3, 300), RollingBufferReport("b", 48, 5, 500)))
     ['2 rolling buffers of 3-5 rows (800 B)']

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.timing import Inference, Span, Time
 
-if TYPE_CHECKING:  # The module is slow to import.
+if TYPE_CHECKING:  # The import would slow down the command.
     from tflm_memopt.answers.report import Report
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""A model counts as slower from this relative increase of time on. A smaller increase would be rounded to 0 %."""
+"""Smallest relative increase of time for which a model counts as slower. A smaller increase would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -41,7 +41,7 @@ def change(time: Time, *, changed: bool) -> str:
 
 
 def percent(change: Span | None) -> str:
-    """Return the relative change in percent, or "" if it is unknown.
+    """Return a relative change in percent, or "" if the change is unknown.
 
     >>> percent((0.12, 0.244)), percent((-0.39, -0.33)), percent((-0.021, -0.019)), percent(None)
     ('+12 to +24 %', '-39 to -33 %', '-2 %', '')
@@ -61,7 +61,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return a phrase that says how much slower the rewritten model is, or "" if it is not slower or times are unknown.
+    """Return a phrase that says how much slower the rewritten model is, or "" if it is not certainly slower.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
@@ -81,7 +81,7 @@ def both(time: Time | None) -> str:
 
 
 def most(milliseconds: tuple[float, float] | None) -> str:
-    """Return the longest time as the cell of a table, which is empty if the time is unknown.
+    """Return the upper bound of a time for a cell of a table, or "" if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     ('569', '')
@@ -90,7 +90,7 @@ def most(milliseconds: tuple[float, float] | None) -> str:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Return lines that say where the milliseconds in a table come from, one line for each kernel library."""
+    """Return one line for each kernel library that says where the milliseconds in a table come from."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -127,7 +127,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the instructions before and after a conversion, on two cores if the core is unknown."""
+    """Return the instructions before and after a conversion, or those on two cores."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
