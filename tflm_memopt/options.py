@@ -170,7 +170,7 @@ def _described(of: type) -> Mapping[str, Option]:
 
 OPTIONS: Mapping[str, Option] = _described(OptimizeOptions)
 FUNCTIONS: Mapping[str, Mapping[str, Option]] = {"optimize": OPTIONS, "explore": _described(ExploreOptions)}
-"""Function name -> options of the public function."""
+"""Maps the name of a public function to the function's options."""
 TYPES = get_type_hints(OptimizeOptions)
 TYPE_NAMES = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",

@@ -22,7 +22,7 @@ FREE = (VIEW, *ONCE)
 OTHERS = 0.02
 """Maximum fraction of an estimate that operators without counted instructions may contribute."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operator -> an operator with equal cost. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
+"""Maps an operator to an operator of equal cost. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 
@@ -33,7 +33,7 @@ class Builtins:
     operator: float
     """Number of instructions that the interpreter takes around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
-    """Kernel -> kind of work -> instructions per unit of work."""
+    """Maps a kernel and a kind of work to the instructions per unit of work."""
     high: float
     low: float
     """Largest overestimate (`high`) and underestimate (`low`) of a model, as fractions of the counted instructions."""

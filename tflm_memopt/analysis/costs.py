@@ -106,7 +106,7 @@ Cost = Literal["macs", "instructions", "time"]
 """Costs by which plans can be compared, besides the bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
-"""Kernel -> kind of work -> instructions per unit of work."""
+"""Maps a kernel and a kind of work to the instructions per unit of work."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),

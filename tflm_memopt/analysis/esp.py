@@ -18,7 +18,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
 Span = tuple[float, float]
 Costs = Mapping[str, Span]
-"""Kind of work -> cost per unit. The kind is a field of costs.Work, or `values` for the values in all windows."""
+"""Maps a field of costs.Work, or `values` for the values in all windows, to the cost per unit."""
 
 COUNTED = "rv32"
 """Core of costs.json whose instructions are used for C code on all Espressif chips."""
@@ -42,7 +42,7 @@ class EspChip:
     cycles_per_instruction: Span
     """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Operator -> costs of the ESP-NN kernel, in cycles for vector kernels and in instructions for other kernels."""
+    """Maps an operator to the costs of its ESP-NN kernel: cycles for vector kernels, instructions for plain C."""
     cache: int
     """Size in bytes of the chip's cache for constants in flash."""
     flash_cycles_per_byte: float

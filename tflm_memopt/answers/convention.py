@@ -13,7 +13,7 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Kernel library for which a model of builtin operators is planned -> description of the library."""
+"""Maps the kernel library for which a model of builtin operators is planned to a description."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 

@@ -231,7 +231,7 @@ class Report:
     """Compute factor F: the plan's multiply-accumulates, divided by those of the original model."""
     macs: BeforeAfter[int]
     instructions: Mapping[str, int]
-    """Core -> estimated instructions of an inference, without builtin operators. It is {} for an unchanged model."""
+    """Maps a core to the estimated instructions of an inference, without builtin operators."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena

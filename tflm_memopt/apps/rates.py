@@ -31,7 +31,7 @@ class Timer:
     """Milliseconds per instruction. They are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the maximum milliseconds of `work`, if known. `moved` is the number of slow bytes read and written."""
+        """Return the maximum milliseconds of `work`, if known. `moved` has the slow bytes read and written."""
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside

@@ -35,7 +35,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Command -> module with a function of the command's name."""
+"""Maps a command to the module with a function of the command's name."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:

@@ -54,7 +54,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
     """Return the original's operators with constants stored as in the programs, for example without dead channels.
 
-    Set `parts` if each program belongs to another device and may contain parts of the original's operators.
+    Set `parts` if the programs belong to several devices, which may run parts of the original's operators.
     """
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
@@ -116,9 +116,9 @@ def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[Annot
 class Originals:
     ops: Sequence[RowOp]
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
-    """Hash of an operator's constants -> indices of the original operators with these constants."""
+    """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Index of an operator -> output channels at which one device may end and the next device may begin."""
+    """Maps an operator's index to the output channels at which one device's part ends and the next part begins."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:

@@ -163,7 +163,7 @@ class Conversion:
         return self.checked(planned, lambda: self.lowered(planned))
 
     def checked(self, planned: Planned, lower: Callable[[], Converted]) -> Converted:
-        """Check a plan before `lower` lowers it. Raises PlanError for an invalid plan."""
+        """Check a plan, and lower it with the function `lower`. Raises PlanError for an invalid plan."""
         pipeline.checked(planned.graph, planned.plan)
         return lower()
 

@@ -21,7 +21,7 @@ takes BARRIER instructions at a barrier, as counted by benchmarks/two_cores.py.
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 LEAST_SHARE = 0.2
-"""If a core gives a smaller part of its time, the first core alone runs the model faster than both cores."""
+"""If a core gives less than this fraction of its time, one core alone runs the model faster than two cores."""
 
 
 def speeds(

@@ -131,7 +131,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the smallest activation memory for at most max(`macs`, `least_macs`).
+        """Return the plan with the smallest activation memory for max(`macs`, `least_macs`) multiply-accumulates.
 
         The search tries large sets of repeated operators first, because they promise the most gain. After two sets
         without a gain, it tries only plans without repeated operators.

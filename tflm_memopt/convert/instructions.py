@@ -30,9 +30,9 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""A plan that computes more pixels at once may exceed the smallest plan's activation memory by this fraction."""
+"""The tried sizes of plans that compute more pixels at once differ by at most this fraction of activation memory."""
 LEAP = 1 / 4
-"""Limit of additional bytes, as a fraction of a plan's activation memory, for an arena of mean size."""
+"""A plan may grow to the mean of the smallest and largest arena by at most this fraction of its activation memory."""
 LESS = 0.9
 """Each plan with slow memory may take this fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]

@@ -31,7 +31,7 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""A rewrite that saves a smaller fraction of the arena does not count TFLM kernels as saved flash."""
+"""If a rewrite saves less than this fraction of the arena, its unneeded TFLM kernels do not count as saved flash."""
 ROOM = 4_000
 """Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
 SHARE = 1.2

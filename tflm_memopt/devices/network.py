@@ -160,9 +160,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        `shardings` maps Op.index to the split of each operator. `at` maps Op.index to the device of each unsplit
-        operator. `portions` has the number of channels of each device, divided by the mean number. Raises UsageError
-        for bad splits.
+        `shardings` maps Op.index to an operator's split, and `at` maps Op.index to the device of an unsplit operator.
+        `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)

@@ -1,4 +1,4 @@
-"""Splits a graph over devices. Each device computes parts of the operators' outputs, as DeviceSharding lists.
+"""Splits a graph over devices. Each device computes parts of the operators' outputs.
 
 If a device reads elements that another device has computed, the computing device sends these elements when they are
 first read. All devices follow one global order of operators, so that no two devices can wait for each other forever.
@@ -94,7 +94,7 @@ class DeviceGraphs:
     graphs: tuple[Graph, ...]
     sent: tuple[Tensor, ...]
     outputs: Mapping[TensorId, TensorId]
-    """Output of the model -> the tensor in the first device's graph that holds the output."""
+    """Maps an output of the model to the tensor in the first device's graph that holds the output."""
     identity: int
 
 
@@ -191,15 +191,15 @@ class _Sharder(Tiles):
     owner: dict[int, int] = field(default_factory=dict, init=False)
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
-    """Op.index -> rows of each device, for operators that devices compute without exchanging rows."""
+    """Maps Op.index to the rows of each device, for operators that devices compute without exchanging rows."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """Tensor and device -> rows that the device has computed. Two devices may compute the same row."""
+    """Maps a tensor and a device to the rows that the device has computed. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Whole tensor, axis, first element, end and device -> tensor that holds this part."""
+    """Maps a whole tensor, an axis, a first element, an end and a device to the tensor that holds this part."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensor and number of rows -> tensor that holds only the first rows."""
+    """Maps a tensor and a number of rows to the tensor that holds only the first rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Sent tensor and receiving device -> tensor on the receiving device."""
+    """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 

@@ -30,7 +30,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over one device's arena: 0 for none, 1 for at most LINK_STATE bytes, 2 for more."""
+    """Excess of the largest arena over one device's arena: 0 for none, 1 for up to LINK_STATE bytes, or 2."""
     weights: float
     """Largest flash of a device, divided by the flash of a device in an even split, but at least FAIR_PART."""
     ram: int

@@ -35,7 +35,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return stripes of about equal height. Rows whose windows read only padding join the stripe of the next device."""
+    """Return stripes of about equal height. Rows whose windows read only padding join a neighbouring stripe."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
