@@ -68,8 +68,8 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. In this case, tmo_step() still starts the first group and
- * copies the rows that have arrived. */
+/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. Even without these rows, tmo_step() starts the first
+ * group and copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
@@ -97,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator updates this number of its last inputs */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last inputs that the operator updates */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

@@ -33,7 +33,6 @@ static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link
   return state_of(link) == FILLING;
 }
 
-/* Begins to send the frame, although the frame is not full. */
 static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link) {
   if (settle(d, peer, link) && link->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, link);
 }

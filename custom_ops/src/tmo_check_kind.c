@@ -87,7 +87,6 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* Checks the weights of a convolution whose outputs are unscaled sums. Each sum takes several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -120,8 +119,8 @@ static bool check_function(const tmo_op *op) {
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Checks that each dimension of an operand is 1, or equals the dimension of the output. With channel groups, an operand must have as many channels as
- * the output. */
+/* Checks that each dimension of an operand is 1, or equals the dimension of the output. If the operator has channel groups, an operand must have as
+ * many channels as the output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
@@ -195,7 +194,6 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 #define check_own(c, o) false
 #endif
 
-/* Checks that the operator computes one index from each pixel. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
@@ -220,7 +218,6 @@ static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   return !tmo_has_column_windows(t) || (t->n_column_windows == 1 && only->rows == 1 && only->depth % t->width == 0);
 }
 
-/* Checks that the operator sends or receives whole rows, and that its tmo_message is inside the program. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool exchanges = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -328,7 +325,6 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
-/* Checks that each iteration reads one or two rows that exist. */
 static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_access *a = accesses(c, op);
@@ -341,7 +337,7 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
 }
 
 /* Checks that each operand is as wide as the output, or has one column. A pixel of an operand must have as many elements as an output pixel, or one
- * element. An iteration reads one row of each operand: of the condition and of the two choices. */
+ * element. An iteration reads one row of each operand. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);

@@ -16,7 +16,6 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* Copies the input values under the window of a convolution to `to`. Adjacent pixels are copied together. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;

@@ -61,8 +61,8 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. Each
- * iteration of an iterative COPY operator moves one input row to places in the only output row. In this case, the field phase_step of a move changes
- * the address in the output row instead of the address in the input row. */
+ * iteration of an iterative COPY operator moves one input row to places in the only output row. In an iterative COPY operator, the field phase_step
+ * of a move changes the address in the output row instead of the address in the input row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -80,7 +80,7 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* Output rows that are computed together. Output row i begins at `row + i * step`. */
+/* Output rows that are computed together. The first row is at `row`, and adjacent rows are `step` bytes apart. */
 typedef struct {
   int8_t *row;
   int32_t step;
@@ -111,7 +111,7 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
-/* Returns the smallest x >= 0 with `x * step >= least`. */
+/* Returns the smallest number of steps whose sum is at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
 /* Finds the input bytes of the move s->move in an operand. Returns false if the input bytes of adjacent output rows are not equally far apart. */
@@ -216,7 +216,6 @@ static bool are_whole(const output_rows *to, const row_source *sources, const ro
   return to->step == (int32_t)to->bytes;
 }
 
-/* Copies whole rows. are_whole() must be true for the input bytes. */
 TMO_OWN_FRAME static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
   for (uint32_t i = 0; i < to->n;) {
     const row_source *s = sources;

@@ -62,7 +62,6 @@ static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
 
-/* Lists the taps of a window whose input pixels are already in a list. */
 static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
@@ -90,7 +89,7 @@ TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *t
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the address after the outputs of these pixels. */
+/* The function returns the address after the outputs of the computed pixels. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;
@@ -137,7 +136,6 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
 }
 #endif
 
-/* Computes adjacent output pixels from the taps of the first pixel. */
 static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;

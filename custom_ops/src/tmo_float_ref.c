@@ -6,7 +6,7 @@
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* tmo_float_divisor() is not inlined. Otherwise, GCC 12 would compile it for a Cortex-M55 to an instruction that the assembler rejects. */
+/* tmo_float_divisor() is not inlined, because GCC 12 for a Cortex-M55 would then use an instruction that the assembler rejects. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -154,7 +154,6 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
 }
 
-/* Computes an output row from one operand, with a kernel that needs adjacent, aligned elements. */
 static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_make_elements *make) {
   const int8_t *const from = window->pixels[0];
   const uint32_t n = k->out_width * k->out_channels / 4;
@@ -197,7 +196,7 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
-/* Rare functions have an array of their own. Programs without these functions then need neither fmodf() nor double. */
+/* The array `rare` is separate, so that programs without these functions need neither fmodf() nor double. */
 static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
                                           tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
 static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,

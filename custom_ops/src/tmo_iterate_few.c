@@ -87,7 +87,6 @@ static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   return n;
 }
 
-/* Lists the addresses of a tensor's pixels in the rows and columns of the output pixels. */
 TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor *t, const pixels_at_once *a, const int8_t **pixels) {
   for (uint32_t p = 0, n; p < a->n; p += n) {
     const tmo_iteration *const at = &a->iterations[p];
@@ -221,14 +220,14 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* Lists the addresses of n pixels of a row, beginning with column x. is_plain() must be true for the tensor. */
+/* The function is_plain() must be true for the tensor. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false for any other convolution. */
+/* Copies the input values of two to four pixels if the convolution has a 1x1 kernel. Returns false for a larger kernel. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
@@ -308,7 +307,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if another function must compute the pixels. */
+/* Returns false if another function must compute the pixels. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;

@@ -37,8 +37,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
   return sum;
 }
 
-/* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. Each input channel has `each`
- * output channels. The first `skipped` output channels of the first input channel have no sums. */
+/* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. The argument `each` is the number
+ * of output channels of an input channel. The argument `skipped` is the number of output channels of the first input channel that have no sums. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

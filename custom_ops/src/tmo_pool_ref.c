@@ -136,7 +136,6 @@ TMO_OWN_FRAME static void pool_row_halves(const tmo_kernel *k, const tmo_window 
 #if TMO_CORE_MVE || TMO_CORE_DSP
 enum { MOST_ADDED = 256 }; /* the sum of at most 256 bytes fits int16 */
 
-/* Adds the bytes of adjacent pixels to the sum of each channel. */
 static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, uint32_t pixels) {
 #if TMO_CORE_MVE
   tmo_mve_add_pixels(sums, bytes, channels, pixels);
@@ -176,8 +175,8 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* Computes one output pixel, whose first channel is element i of the output. TFLM computes the same output in
- * kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of kernels/internal/reference/reduce.h. */
+/* TFLM computes the same output in kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of
+ * kernels/internal/reference/reduce.h. The first channel of the pixel is element i of the output. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   if (tmo_has_sums(k) && !is_extreme(k->op)) {

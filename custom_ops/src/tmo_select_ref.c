@@ -25,7 +25,6 @@ static TMO_ALWAYS_INLINE void copy_element(const int8_t *from, int8_t *to, uint3
   memcpy(to, &element, bytes);
 }
 
-/* Selects elements, each with a condition of its own. */
 static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a, uint32_t a_step, const int8_t *b, uint32_t b_step, int8_t *out, uint32_t n,
                                               uint32_t bytes) {
   for (; n >= 4; n -= 4, is += 4, a += 4 * a_step, b += 4 * b_step, out += 4 * bytes) {

@@ -72,8 +72,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable tensor that keeps data between two calls of Invoke(). A program has this tensor if it pauses, has a state, or takes a streamed
- * input. A program has at most one variable tensor. */
+/* Returns the variable tensor that keeps data between two calls of Invoke(). A program has a variable tensor if the program pauses, has a state, or
+ * takes a streamed input. A program has at most one variable tensor. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }

@@ -24,7 +24,7 @@ typedef struct {
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
 } tmo_library;
 
-/* The first table has all kernels for programs for one core. The second table also runs programs for two cores. */
+/* tmo_whole_library has all kernels for programs for one core. tmo_whole_library_for_two also runs programs for two cores. */
 extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
 
 #ifdef __cplusplus

@@ -3,11 +3,11 @@
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. The output of most kernels must not overlap
- * their inputs. Some kernels read each input element before they write the output element with the same index. The output of a kernel of this type
- * may begin at the start of an operand or at a lower address, if the operand is not broadcast. This rule holds for LOOKUP, LEAKY_RELU_S16, CURVE_S16,
- * CLAMP_F32, CURVE_F32, and for operators for which tmo_only_limits() is true. The rule also holds for kernels with two operands, and for kernels
- * whose output elements are not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so this byte
- * may overlap an input.
+ * their inputs. Some kernels read each input element before they write the output element with the same index. The output of these kernels may begin
+ * at the start of an operand that is not broadcast, or at a lower address. These kernels are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32,
+ * and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose output elements are not larger than their input
+ * elements, also read an element before they write it. CONV writes the last byte of its output after it has read all inputs, so this byte may overlap
+ * an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and compute the same bits as those in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -345,13 +345,14 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. Both functions are slow, because
- * they are not inlined. */
+/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. tmo_output() and
+ * tmo_channel_output() are slow, because they are not inlined. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products to each of four sums. n must be positive. Product i of sum c is `w[c][i] * (x[i * step] - zero_point)`. */
+/* Adds n products to each of four sums. n must be positive. The factors of a product are an input byte minus the zero point, and a weight. Sum c uses
+ * the weights w[c]. The input bytes are `step` bytes apart. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 

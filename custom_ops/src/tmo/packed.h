@@ -67,7 +67,6 @@ static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo
 }
 #endif
 
-/* Adjacent columns of an output. */
 typedef struct {
   uint32_t first, count;
 } tmo_run_of_columns;
@@ -95,8 +94,8 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
  * scratch memory. The argument `pixel` is the index of the pixel, and `pixels` is the number of pixels whose values are copied.
- * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all these pixels at once. Output pixel p begins at `out + p * step`, or at
- * outs[p]. */
+ * tmo_conv_dsp_multiply() then computes these output pixels, which are `step` bytes apart from `out` on. tmo_conv_dsp_scatter() stores output pixel p
+ * at outs[p] instead. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
  * distance in bytes from the start of a row to the first window. */
@@ -112,7 +111,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_
 /* Arguments of a tmo_mve_conv function except the input pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of output pixel 0; output pixel p begins at `out + p * step` */
+  int8_t *out;   /* address of output pixel 0; adjacent output pixels are `step` bytes apart */
   uint32_t step;
   uint32_t turns; /* number of vectors of 16 bytes that an input pixel has */
   uint32_t channels;
@@ -142,8 +141,8 @@ TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes,
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. Tap i of output pixel p is at `taps[i] + p *
- * step`. */
+/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. The list `taps` has the addresses of the taps of
+ * the first output pixel. From one output pixel to the next, each tap moves by `step` bytes. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
@@ -192,9 +191,9 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. Input pixel p begins at `from + p *
- * step`, and each pixel has at least four bytes. The functions return the address in the tile for the next values. If the size of a pixel is not a
- * multiple of 4, the padding values in the tile are arbitrary. */
+/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is at `from`,
+ * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address in the tile for the next
+ * values. If the size of a pixel is not a multiple of 4, the padding values in the tile are arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
@@ -234,7 +233,7 @@ typedef struct tmo_wide_job {
   const int8_t *shifts;
   int8_t *out;
   int32_t low, high;         /* smallest and largest output, stored in both halves of a word */
-  const int32_t *x, *end;    /* first word and end of the input values; of four values, the first word has 0 and 2, and the second word has 1 and 3 */
+  const int32_t *x, *end;    /* first word and end of the input values; values 0 and 2 share a word, and values 1 and 3 share the next word */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
   int32_t *sums;             /* memory for four sums that are computed together */
@@ -262,8 +261,8 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. The argument `turns` is the number of groups of three taps. Tap i of
- * output pixel p is at `taps[i] + p * step`. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. The argument `turns` is the number of groups of three taps. The list
+ * `taps` has the addresses of the taps of the first output pixel. From one output pixel to the next, each tap moves by `step` bytes. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
@@ -299,8 +298,8 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
 /* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels, whose
- * number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The vectors of input pixel p begin at
- * `bytes + p * step`. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
+ * number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The first input pixel is at `bytes`, and
+ * adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 

@@ -30,7 +30,6 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
   return w;
 }
 
-/* Writes the addresses of the pixels under a window to a list. */
 static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
   const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
