@@ -28,8 +28,8 @@ TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   }
 }
 
-/* Checks that a tensor has adjacent rows, reversed rows of which all are stored, or a rolling buffer of the state. A streamed or external input has
- * no rows of earlier inferences. */
+/* Checks that the rows of a tensor are stored in order, in reverse order, or in a rolling buffer of the state. If the rows are in reverse order, the
+ * buffer must have room for all rows. A streamed or external input must have its rows in order. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
   if (tmo_has_column_windows(t) || tmo_is_source(c->program, t)) return false;

@@ -139,8 +139,8 @@ TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end
   }
 }
 
-/* For each pixel, writes `zeros` zeros and then adjacent values to v->x, n values in total. The address `from` is that of the first pixel's first
- * value. */
+/* For each pixel, writes n values to v->x. The first `zeros` values are zeros, and the next values are adjacent in memory. The first value of the
+ * first pixel is at the address `from`. */
 TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
   int32_t *x = v->x;
   for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);

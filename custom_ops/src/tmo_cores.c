@@ -141,7 +141,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes the columns or channels of a row that this core computes. The argument `own` is a copy of the operator, which the function may change. */
+/* Computes this core's columns or channels of a row. The argument `own` is a copy of the operator, which the function may change. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;

@@ -129,7 +129,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole vectors in place */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* the weights of these n channels are used for all pixels before other weights are read */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* the kernel uses the weights of n channels for all pixels before it reads other weights */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;
@@ -192,8 +192,8 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies `columns` columns of an input row, from column `start` on. Some of these columns may be outside the row. The channels that ESP-NN adds as
- * padding may have any values. */
+/* Copies `columns` columns of an input row, from column `start` on. Some of the copied columns may be outside the input row. The channels that ESP-NN
+ * adds as padding may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;
@@ -226,7 +226,8 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent output pixels with a function in C instead of ESP-NN. The address of tap i of output pixel p is `taps[i] + p * step`. */
+/* Computes n adjacent output pixels with a function in C instead of ESP-NN. The taps of adjacent pixels are `step` bytes apart, and `taps` has the
+ * addresses of the first pixel's taps. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

@@ -565,7 +565,7 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator needs these arguments. */
+/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator's kernel needs arguments. */
 static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
   *status = TMO_OK;
   if (tmo_is_kind(op, TMO_OP_GATHER)) {

@@ -131,7 +131,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* only the fields that these kernels read are set */
+  tmo_kernel k; /* only the fields that the called kernel reads are set */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;

@@ -128,8 +128,8 @@ static TMO_ALWAYS_INLINE bool sources_hold(const void *program, void *const *io)
   return tmo_input_of(program) != TMO_INPUT_EXTERNAL || source_holds_all(program, io);
 }
 
-/* After a reset, fills all rolling buffers of the state. At the end of an inference, the function makes the rows that the inference wrote the newest
- * rows of each rolling buffer. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
+/* After a reset, fills all rolling buffers of the state. At the end of an inference, the rows that the inference wrote become the newest rows of each
+ * rolling buffer. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 TMO_OWN_FRAME static tmo_status advance_state(const tmo_run_state *run, bool ended) {
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
@@ -292,7 +292,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
-/* Computes all rows of the only operator of a group, which takes `iterations` iterations. The operator iterates through the rows of the tensor `t`. */
+/* Computes all rows of a group's only operator, in `iterations` iterations. The operator iterates through the rows of the tensor `t`. */
 static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
   tmo_status status = TMO_OK;
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
@@ -306,7 +306,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loops of a group only run the first operator n times. For some of these loops, the function returns false. */
+/* Returns whether the loops of a group only run the first operator n times. The function may wrongly return false, which only costs time. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;

@@ -93,8 +93,8 @@ static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { retu
 /* Returns whether the operator sends rows to other devices, or receives rows from other devices. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Returns whether an element of the operator's input takes more than one byte. The library converts elements of an external input only if they take
- * one byte. */
+/* Returns whether an element of the operator's input takes more than one byte. The library converts elements of an external input only if an element
+ * takes one byte. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Returns whether each output of the operator is a sum over all input channels. Several iterations can each add a partial sum to the output. */
@@ -209,7 +209,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`. Rows outside the tensor may be among these rows. */
+/* Returns the rows that iteration y reads according to the access record `a`. The result may contain rows outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -222,8 +222,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads. Rows outside the tensor may be among these rows. The operator must have access records
- * instead of a convolution window. */
+/* Returns the rows of operand k that iteration y reads. The result may contain rows outside the tensor. The operator must have access records instead
+ * of a convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

@@ -3,7 +3,7 @@
  * programs need. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
  *
  * The macro TMO_KINDS lists the operators whose unpacked kernels are compiled, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit
- * for each TMO_PACKING_* whose kernels are compiled. The macro TMO_PARTS has one bit for each TMO_PART_* that is compiled. The macro TMO_OWN is 1 to
+ * for each packing whose kernels are compiled. The macro TMO_PARTS has one bit for each compiled part of the library. The macro TMO_OWN is 1 to
  * compile the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or
  * registers them with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
  *
@@ -43,8 +43,8 @@
 #define TMO_PARTS UINT64_MAX
 #endif
 
-/* A macro TMO_CORE_* is 1 if the core has the instructions that the macro names. A macro TMO_RUNS_* is 1 if the build has packed kernels for the
- * instructions that the macro names. A build for a host has the packed kernels of all cores, written in C. */
+/* A macro whose name begins with TMO_CORE is 1 if the core has the instructions that the macro names. A macro whose name begins with TMO_RUNS is 1 if
+ * the build has packed kernels for the instructions that the macro names. A build for a host has the packed kernels of all cores, written in C. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else
@@ -117,7 +117,7 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
  * `packing`. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Each of these macros writes one case of a switch statement. If the build lacks the kernel, the case does not call the kernel. */
+/* Each of these macros writes one case of a switch statement. If the build lacks a kernel, the case for the kernel does nothing. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

@@ -44,8 +44,8 @@ typedef struct {
  * the product is TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Returns whether the range of `bytes` bytes from `offset` on lies within `size` bytes. The offset must be a multiple of `alignment`, which is a
- * power of two. */
+/* Returns whether a buffer of `size` bytes contains the range of `bytes` bytes that begins at `offset`. The offset must be a multiple of `alignment`,
+ * which is a power of two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);

@@ -39,8 +39,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 
 #if TMO_CORE_DSP && defined(__thumb2__)
 
-/* Each of these functions widens two bytes of `word` to int16, and adds them to the two int16 values in `to`. The names say whether the bytes are
- * bytes 0 and 2, or bytes 1 and 3. */
+/* Each of these functions widens two bytes of `word` to int16, and adds them to the two int16 values in `to`. The function tmo_even_bytes() widens
+ * bytes 0 and 2, and tmo_odd_bytes() widens bytes 1 and 3. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
@@ -75,8 +75,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* Each of these functions multiplies one half of `a` by one half of `b`, and adds the product to `sum`. The name of the function has the half of `a`
- * first. */
+/* Each of these functions multiplies one half of `a` by one half of `b`, and adds the product to `sum`. In the function's name, the half of `a`
+ * precedes the half of `b`. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")

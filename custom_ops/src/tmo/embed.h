@@ -110,7 +110,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
-/* The table of an embedded library has this function as its member `check`. */
+/* The table of an embedded library has the function tmo_check_embedded() as its member `check`. */
 static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                                      size_t workspace_bytes) {
 #ifdef TMO_SKIP_PROOF

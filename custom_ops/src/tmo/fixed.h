@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Divides the product of a and b by 2^32, rounds the quotient to the nearest integer, and adds the quotient to `total`. Halves are rounded up. */
+/* Divides the product of a and b by 2^32, rounds the quotient to the nearest integer with ties upwards, and adds the quotient to `total`. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -45,7 +45,8 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns `a * b / 2^31`, rounded to the nearest integer and saturated to int32, like Arm's VQRDMULH. Halves are rounded up. */
+/* Returns the product of a and b divided by 2^31, like Arm's VQRDMULH. The result is rounded to the nearest integer with ties upwards, and saturated
+ * to int32. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -62,8 +63,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns `x * multiplier / 2^31`, rounded to the nearest integer. Halves are rounded up. The multiplier must not be negative. The result never
- * saturates, because `multiplier` is not INT32_MIN. */
+/* Returns the product of x and `multiplier` divided by 2^31, rounded to the nearest integer with ties upwards. The multiplier must not be negative.
+ * The result never saturates, because `multiplier` is not INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
@@ -78,15 +79,15 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns `x / 2^exponent`, rounded to the nearest integer. Halves are rounded away from zero. The argument `exponent` is from 0 to 31. In a valid
- * program, x is INT32_MIN or INT32_MAX only if `exponent` is 0. */
+/* Returns `x / 2^exponent`, rounded to the nearest integer with ties away from zero. The argument `exponent` is from 0 to 31. In a valid program, x
+ * is INT32_MIN or INT32_MAX only if `exponent` is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns `x * multiplier * 2^(shift - 31)`, rounded twice. The multiplier is not negative, and `shift` is from -31 to 30. TFLM's function
- * MultiplyByQuantizedMultiplier in kernels/internal/common.cc gives the same results. */
+/* Returns the product of x, `multiplier` and 2^(shift - 31), rounded twice. The multiplier is not negative, and `shift` is from -31 to 30. TFLM's
+ * function MultiplyByQuantizedMultiplier in kernels/internal/common.cc gives the same results. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
@@ -100,7 +101,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, rounded to the nearest integer. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Returns `x * multiplier * 2^(shift - 31)` for an int64 x, rounded once. The argument `shift` is from -31 to 7. TFLM's function
+/* Returns the product of the int64 x, `multiplier` and 2^(shift - 31), rounded once. The argument `shift` is from -31 to 7. TFLM's function
  * MultiplyByQuantizedMultiplier for int64 in kernels/internal/common.cc gives the same results. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
@@ -111,7 +112,8 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns `x * 2^left`, saturated to int32. The argument `left` is from 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
+/* Returns the product of x and 2^left, saturated to int32. The argument `left` is from 0 to 30. The source is gemmlowp's function
+ * SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
@@ -132,12 +134,12 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
-/* Returns x divided by the positive number `divisor`, rounded to the nearest integer. Halves are rounded away from zero. */
+/* Returns x divided by the positive number `divisor`, rounded to the nearest integer with ties away from zero. */
 static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns `x / 2^exponent`, rounded to the nearest integer and saturated to int16. Halves are rounded up. The argument `exponent` is from 0 to 30. */
+/* Returns `x / 2^exponent`, rounded to the nearest integer with ties upwards, and saturated to int16. The argument `exponent` is from 0 to 30. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

@@ -15,8 +15,8 @@ extern "C" {
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The function reads no input later, and writes no output earlier,
- * than single iterations would. */
+/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The result equals the result of single iterations, even if
+ * outputs overwrite inputs. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 /* Returns whether an unpacked operator with tiles can also compute whole rows, after its field `tile` is set to 0. */

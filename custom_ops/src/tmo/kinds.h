@@ -24,8 +24,8 @@ enum { TMO_EACH_FAMILY(TMO_FAMILY) };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set of operators, with one bit for each value of TMO_OP_*. The field `low` has the bits of the values 0 to 63, and `high` has the bits of 64 to
- * 127. */
+/* A set of operators, with one bit for each operator code. The field `low` has the bits of the codes 0 to 63, and `high` has the bits of the codes 64
+ * to 127. */
 typedef struct {
   uint64_t low, high;
 } tmo_kinds;

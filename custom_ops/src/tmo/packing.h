@@ -33,8 +33,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for two pixels. For three or more pixels, three eighths of this number
- * is the largest number of values. */
+/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For more pixels, the largest number is three
+ * eighths of the result. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
@@ -56,7 +56,7 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels that the kernel computes next at once. The argument `values` is the number of input values of a pixel, and
+/* Returns the number of output pixels that the kernel computes together next. The argument `values` is the number of input values of a pixel, and
  * `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of a row alone, because a
  * single pixel is slow. If windows are one pixel wide, the kernel computes six pixels as three pixels twice, because four pixels and then two pixels
  * take more instructions. */
