@@ -288,8 +288,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Returns whether two adjacent pixels can be computed at once. Outputs that are written before all inputs are read must not overlap inputs. The
- * argument `apart` is the distance in bytes between the two pixels. */
+/* Returns whether two adjacent pixels can be computed at once. An output that the kernel writes before it has read all inputs must not overlap an
+ * input. The argument `apart` is the distance in bytes between the two pixels. */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

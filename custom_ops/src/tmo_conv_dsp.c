@@ -316,9 +316,9 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   }
 }
 
-/* Gathers the input values of four adjacent pixels from column x on, whose windows may extend beyond the input. The number of bytes of an input pixel
- * must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite the padding pixel
- * after its last use. */
+/* Gathers the input values of the four output pixels from column x on. The windows of the pixels may extend beyond the input. The number of bytes of
+ * an input pixel must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite the
+ * padding pixel after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;

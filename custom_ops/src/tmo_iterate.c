@@ -528,7 +528,8 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Lists the input rows of two output rows: the row before run->current, and the row of run->current. Each output row uses one half of `pixels`. */
+/* Lists the input rows of two output rows: the row before run->current, and the row of run->current. Each output row uses one half of the array
+ * `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;

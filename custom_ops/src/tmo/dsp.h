@@ -39,8 +39,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 
 #if TMO_CORE_DSP && defined(__thumb2__)
 
-/* Each of these functions widens two bytes of `word` to int16, and adds them to the two int16 values in `to`. The function tmo_even_bytes() widens
- * bytes 0 and 2, and tmo_odd_bytes() widens bytes 1 and 3. */
+/* The functions tmo_even_bytes() and tmo_odd_bytes() widen two bytes of `word` to int16, and add them to the two int16 values in `to`. The function
+ * tmo_even_bytes() widens bytes 0 and 2, and tmo_odd_bytes() widens bytes 1 and 3. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
@@ -75,13 +75,13 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* Each of these functions multiplies one half of `a` by one half of `b`, and adds the product to `sum`. In the function's name, the half of `a`
- * precedes the half of `b`. */
+/* The function tmo_add_high_low() multiplies the upper half of `a` by the lower half of `b`, and adds the product to `sum`. The names of the similar
+ * functions say which halves of `a` and `b` they multiply. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
 TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
-/* Each of these functions multiplies the lower halves of two words and their upper halves, and adds both products to `sum`. */
+/* The functions tmo_add_two() and tmo_add_two_wide() multiply the lower halves of two words and their upper halves, and add both products to `sum`. */
 TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
@@ -96,7 +96,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   return greater;
 }
 
-/* These functions return the greater or the lesser int16 value of each half of two words. */
+/* The functions tmo_greater_halves() and tmo_lesser_halves() return the greater or the lesser int16 value of each half of two words. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

@@ -15,16 +15,16 @@
 extern "C" {
 #endif
 
-/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. On such a core, the compiler would call a
- * library function of about 80 instructions for a 64-bit product. */
+/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. If a core lacks the multiplication, the
+ * compiler calls a library function of about 80 instructions for a 64-bit product. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. On such a core,
- * the scaled value is the upper half of x times the doubled multiplier. */
+/* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. If
+ * TMO_MIXED_MULTIPLY is 1, the scaled value is the upper half of the product of x and the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1

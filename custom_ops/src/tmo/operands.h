@@ -93,8 +93,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of `bytes` bytes each of an external input to int8. The argument `done` is the number of bytes that the iteration converted
- * before the call. Returns the number of bytes that the iteration converted so far. */
+/* Converts n ranges of an external input to int8. Each range takes `bytes` bytes. The argument `done` is the number of bytes that the iteration
+ * converted before the call. Returns the number of bytes that the iteration converted so far. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
@@ -246,7 +246,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
 }
 
 /* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration, so the function skips operands that always read the same rows. */
+ * list still has the rows of the previous iteration. The function then keeps the rows of operands that always read the same rows. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
