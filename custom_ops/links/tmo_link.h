@@ -76,7 +76,8 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link);
 
 /* Waits until bytes arrive from another device, after tmo_push() has returned TMO_WAIT. The function returns TMO_OK if tmo_push() can be called
- * again. The function returns TMO_ERROR_LINK if it has waited too long. In this case, the caller must set the tmo_stream of the run to zero. */
+ * again. The function returns TMO_ERROR_LINK if no bytes have arrived in time. After TMO_ERROR_LINK, the caller must set the tmo_stream of the run to
+ * zero. */
 tmo_status tmo_link_wait(tmo_link *link);
 
 /* Runs one inference, and waits for the rows of other devices. The function calls tmo_link_begin(), and then calls tmo_push() until the inference

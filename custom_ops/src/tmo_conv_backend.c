@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* largest number of channels in one call; it is small because each call converts the shifts of its channels to int32 on the stack */
+/* largest number of channels in one call; each call converts the shifts of these channels to int32 on the stack */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {

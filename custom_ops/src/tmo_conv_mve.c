@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for Helium. Its functions copy the input bytes of a few pixels, multiply them by the weights of
- * several channels, and scale the sums. */
+/* This file computes convolutions that are packed for Helium. The functions of this file copy the input bytes of a few pixels, multiply them by the
+ * weights of several channels, and scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed depthwise convolutions. Its functions list the taps of a window, and call assembly code that computes all channels of a
- * pixel. */
+/* This file computes packed depthwise convolutions. The functions of this file list the taps of a window, and call assembly code that computes all
+ * channels of a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"

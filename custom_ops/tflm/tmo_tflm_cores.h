@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header registers the custom operator for models that run on two cores. TFLM's interpreter calls Invoke() on core 0, and core 1 helps.
  *
- *   tmo_team team = {wake, wait, &context};                       both cores see it: tmo/cores.h says what the callbacks promise
- *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));
- *   core 1: for (;;) tmo_run_worker(&team);
+ * Both cores use the same `tmo_team team = {wake, wait, &context};`, whose callbacks tmo/cores.h explains. Core 1 runs
+ * `for (;;) tmo_run_worker(&team);`. Core 0 calls `resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));` before the first inference.
  *
  * RegisterRegionShared() replaces RegisterRegion(), which is then not linked. A model that was converted for one core runs on core 0 alone. */
 #ifndef TMO_TFLM_CORES_H_

@@ -336,10 +336,10 @@ class ProgramOp:
 class ProgramRollingBuffer:
     """Rolling buffer in the state, which is the memory that outlives a run.
 
-    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the
-    state to 0 resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus
-    the position of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. If the
-    uint16_t is 0, the next run first sets all bytes of the buffer to `fill`. A successful run advances the position of
+    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
+    resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
+    of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. If the uint16_t of a
+    buffer is 0, the next run first sets all bytes of the buffer to `fill`. A successful run advances the position of
     the oldest row.
     """
 

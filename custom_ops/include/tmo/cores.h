@@ -2,9 +2,8 @@
 /* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the inference ends. A
  * program that does not call these functions does not link them.
  *
- *   core 0                                        core 1
- *   tmo_team team = {wake, wait, &context};       for (;;) tmo_run_worker(&team);
- *   tmo_run_shared(&team, program, io, workspace); */
+ * Both cores use the same `tmo_team team = {wake, wait, &context};`. Core 1 runs `for (;;) tmo_run_worker(&team);`, and core 0 calls
+ * `tmo_run_shared(&team, program, io, workspace);` for each inference. */
 #ifndef TMO_CORES_H_
 #define TMO_CORES_H_
 

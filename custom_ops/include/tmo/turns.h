@@ -2,7 +2,7 @@
 /* Several models that share one arena call these functions to take turns. All code is in this header, so that a firmware with one model does not
  * contain it.
  *
- *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // if it is another model's turn, write nothing: the bytes belong to that model
+ *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // without the turn, write nothing to the shared arena
  *     ... fill the inputs, run, read the outputs ...
  *     tmo_leave(&turns, MODEL);                // after a pause, call tmo_pause() instead of tmo_leave()
  *   }
@@ -51,8 +51,8 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* Call tmo_pause() when a model has paused. Then models that may run during the pause can take turns. The paused model continues after its next
- * tmo_enter(). */
+/* Call tmo_pause() when a model has paused. After tmo_pause(), models that may run during the pause can take turns. The paused model continues after
+ * its next tmo_enter(). */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header loads and stores int16, int32 and float32 elements at any address. Its macros define loops over aligned elements. */
+/* This header loads and stores int16, int32 and float32 elements at any address. The macros of this header define loops over aligned elements. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 
@@ -95,13 +95,13 @@ static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uin
   for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
 }
 
-/* Copies 16 bytes. Both addresses may be unaligned. */
+/* Copies 16 bytes between addresses that may be unaligned. */
 static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
   TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
 }
 
-/* Copies bytes. Both addresses may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some bytes
- * twice. */
+/* Copies bytes between addresses that may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some
+ * bytes twice. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
   if (bytes >= 16) {
     const int8_t *const last = from + bytes - 16;

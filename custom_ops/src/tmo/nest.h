@@ -70,8 +70,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. In this case, the iteration accesses no bytes outside
- * its buffers. */
+/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. If the function returns true, the iteration accesses no
+ * bytes outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;

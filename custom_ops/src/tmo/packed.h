@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header declares the kernels of operators whose constants the converter has packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
- * Each inner loop exists in assembly for one instruction set, and in portable C. Both versions compute the same bits. Hosts use the inner loops in C
- * to run programs that were packed for other processors. A microcontroller rejects a program that was packed for another processor. */
+ * Each inner loop exists in assembly for one instruction set, and in portable C. The assembly version and the C version of an inner loop compute the
+ * same bits. Hosts use the inner loops in C to run programs that were packed for other processors. A microcontroller rejects a program that was
+ * packed for another processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
@@ -241,7 +242,7 @@ typedef struct tmo_wide_job {
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
   uint32_t next;             /* distance in `sums` to the next four sums, or 0 if all sums use the same memory */
-  uint8_t first;             /* 1 if the sums begin with 0, and 0 if the sums continue those of earlier input values */
+  uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
   uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
 } tmo_wide_job;
@@ -303,8 +304,8 @@ TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end,
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() and tmo_mve_relu_2() require a zero point of -128 and the whole int8 range of outputs. Otherwise, these functions are like
- * tmo_mve_conv_1() and tmo_mve_conv_2(). On hosts, the functions for any range have both names. */
+/* tmo_mve_relu_1() and tmo_mve_relu_2() are like tmo_mve_conv_1() and tmo_mve_conv_2(), but require a zero point of -128 and the whole int8 range of
+ * outputs. On hosts, the functions for any range have both names. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -379,7 +380,7 @@ typedef struct {
   const int8_t *missing; /* pixel whose bytes are the zero point; the function reads this pixel outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* a window that begins before this input column has no taps in the padding; 0 if an input row does not exist */
+  uint32_t inside;       /* first input column where a window extends past the row; 0 if an input row does not exist */
   uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen; number of all channels if there are fewer than sixteen */
@@ -396,8 +397,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. Otherwise, the function
- * computes one pixel from the nine addresses in `taps`. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. If `taps` is a list of
+ * nine addresses, the function computes one pixel. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
