@@ -111,7 +111,7 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
-/* Returns the smallest number of steps whose sum is at least `least`. */
+/* Returns how often `step` must be added to 0 to reach at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
 /* Finds the input bytes of the move s->move in an operand. Returns false if the input bytes of adjacent output rows are not equally far apart. */

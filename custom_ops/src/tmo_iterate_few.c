@@ -299,7 +299,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   grid.zero = (int8_t *)k->scratch;
   grid.room = channels;
   if (list_block(run, k, in, x, TMO_PACKED_PIXELS, 1, &grid, 0) == 0) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* Without a pixel 3, its values are stored where pixel 2 is stored last. */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 2 is stored last, over the values of a missing pixel 3 */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);

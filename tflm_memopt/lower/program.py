@@ -162,10 +162,12 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """One move of a COPY operator copies `count` pieces of `bytes` adjacent bytes. In output row `y`, piece `i` begins
-    at byte `target + i * target_step`. In the input row, piece `i` begins at byte `source + i * source_step + phase`.
-    The phase is `phase_step * ((y + shift) % period)`. If the operator adds up its input, `y` is the index of the input
-    row, and the phase is added to the target instead.
+    """A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count`
+    is the number of pieces, and the field `bytes` is the size of a piece. In the output row, the first piece begins at
+    byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
+    `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase is `(y +
+    shift) % period`, multiplied by `phase_step`. If the operator adds up its input, `y` is the index of the input row,
+    and the phase is added to `target` instead of `source`.
     """
 
     row: U16

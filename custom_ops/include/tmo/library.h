@@ -15,7 +15,7 @@ extern "C" {
 /* A table of functions that tmo.h and cores.h declare. The comment at an entry names the library function that the entry calls. An entry is NULL if
  * no model of the application needs this function. */
 typedef struct {
-  /* The function tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
+  /* `check` calls tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
   tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
   tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */

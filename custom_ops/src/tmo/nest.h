@@ -115,8 +115,8 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
-/* The addresses of the pixels in one row of a tensor. Pixel 0 of the row is at position `first` in a buffer of `depth` pixels. Each next pixel is
- * `step` positions later, modulo `depth`. The buffer begins `offset` bytes after the base address of the tensor. */
+/* The addresses of the pixels in one row of a tensor. Pixel 0 of the row is at position `first` in a buffer of `depth` pixels. Adjacent pixels of the
+ * row are `step` positions apart, modulo `depth`. The buffer begins `offset` bytes after the base address of the tensor. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth;

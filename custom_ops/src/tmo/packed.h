@@ -149,7 +149,7 @@ TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *tap
 /* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* may first copy the pixel's values */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* the function may first copy the pixel's values */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
@@ -208,7 +208,7 @@ TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t 
 /* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
  * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
  * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
- * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The distance between the outputs of five pixels is always the same. */
+ * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. If there are five pixels, their outputs are equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
