@@ -147,7 +147,6 @@ static bool check_channel_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks that the workspace has room for the sums of the operator's highest stripe. */
 static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;

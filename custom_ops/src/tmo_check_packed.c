@@ -12,7 +12,6 @@ static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
 /* Returns the quotient of the positive numbers a and b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return (a - 1) / b + 1; }
 
-/* Returns whether the packed kernels support a right shift by e bits. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
 /* Checks the constants of `channel_groups` groups of channels. A group has `words` words, of which the last n words are scales. */

@@ -95,7 +95,6 @@ void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, cons
   tmo_conv_fours(k, x, bytes, w, k->op->kernel_h * k->op->kernel_w * k->tap_step, out);
 }
 
-/* Returns whether the window reads only the bytes of one pixel, or of one row of pixels. */
 static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window *v) {
   const bool whole = k->op->kernel_h == 1 && v->count == 1 && v->columns == k->op->kernel_w;
   return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_makes_fours(k);

@@ -159,12 +159,10 @@ TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Returns bit i of a table with one bit for each iteration. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* Returns how the cores divide the current iteration (TMO_SHARDING_*). */
 static uint16_t sharding_now(const core_run *c, const tmo_sharding *sharding) {
   const void *program = c->run.program;
   const bool serial = c->cores->serial > 0 && bit_of(program, c->cores->serial, tmo_header_of(program)->iterations - c->run.iterations);

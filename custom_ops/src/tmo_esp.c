@@ -205,7 +205,6 @@ static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start
   fill_values(image + (before + there) * padded, zero, (columns - before - there) * padded);
 }
 
-/* Computes an output row of a depthwise convolution from whole input rows. */
 static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t padded = esp_scales(k), most = tmo_esp_pixels(op, padded, k->out_width);

@@ -286,7 +286,6 @@ static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #endif
 }
 
-/* Adds an input pixel to the sums of all output pixels whose windows contain the input pixel. */
 static void add_pixel(execution *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -494,7 +493,6 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   return end - y;
 }
 
-/* Computes the rows from run->current to row `end` - 1 of an operator with access records. */
 TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
   const int8_t *pixels[TMO_MAX_TAPS];
   for (bool again = false; run->current.row < end; ++run->current.row, again = true) {

@@ -185,7 +185,6 @@ static TMO_ALWAYS_INLINE bool is_pointwise(const tmo_op *op) {
          !tmo_iterative(op) && !tmo_sums_channel_groups(op);
 }
 
-/* Returns the address of the output pixel of run->current. The address includes the offset of the channel group. */
 static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *out) {
   const tmo_iteration *const at = &run->current;
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, out, tmo_pixel_bytes(op, out, true), at->stripe, at->row);
@@ -248,7 +247,6 @@ TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, 
 }
 #endif
 
-/* Returns whether all pixels of a tensor are in the arena, or in a buffer of the caller. */
 static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }

@@ -6,7 +6,6 @@
 
 #include "tmo/kernels.h"
 
-/* Returns the mean of all pixels of the window, from their sum. */
 static int8_t output(const tmo_kernel *k, uint32_t sum) {
   const tmo_op *op = k->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;

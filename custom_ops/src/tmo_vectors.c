@@ -28,7 +28,6 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
 /* Returns whether one kernel call computes the whole sum of an output, as the vector kernels require. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
-/* Computes n output pixels. The windows of adjacent pixels are `step` bytes apart. */
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
