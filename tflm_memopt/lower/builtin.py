@@ -18,7 +18,6 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""TFLite options of operators that the converter adds to the model."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:

@@ -29,8 +29,6 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """Encodes records, and stores their arrays among the program's constants."""
-
     constants: ConstantPool
     where: str
     context: Any = None
@@ -43,7 +41,7 @@ class RecordWriter:
         return raw.tobytes() + behind
 
     def table(self, records: tuple[Any, ...]) -> int:
-        """Add records to the constants, and return the offset of the first record. No records have offset 0."""
+        """Add records to the constants, and return the offset of the first record, or 0 without records."""
         data = b"".join(self.record(record) for record in records)
         return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
 
@@ -98,7 +96,7 @@ Shaper = Callable[[np.void, Any], Shapes]
 
 @dataclass(frozen=True, slots=True)
 class RecordReader:
-    """Decodes the records that `RecordWriter` has encoded. Raises ValueError or IndexError if the data ends early."""
+    """Raises ValueError or IndexError if the data ends early."""
 
     data: bytes
     shapers: Mapping[type, Shaper]

@@ -17,13 +17,13 @@ class ConstantPool:
     """
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """`start` is the offset of the first constant. `expected` has the constants that the caller will add later."""
+        """`expected` has the constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """By its first bytes, the longest expected constant, which may contain other constants."""
+        """For each beginning of a constant, the longest expected constant with this beginning."""
 
     @property
     def end(self) -> int:

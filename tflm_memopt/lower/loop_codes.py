@@ -29,7 +29,6 @@ def _code(code: LoopCode, *numbers: int) -> bytes:
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """Decode the loops whose codes begin at byte `at`."""
     return _loops_from(data, at)[0]
 
 

@@ -226,9 +226,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the index of a tensor's record. `nests` has the loops of the operators of the
-        group, by output tensor.
-        """
+        """`nests` has the loops of the operators of the group, by output tensor."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -301,7 +299,6 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Return whether a dense layer reads its complete input as a single pixel."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

@@ -25,7 +25,6 @@ Array = NDArray[Any]
 Numbers = Mapping[str, Array]
 """The constants of an operator by name. Arrays of zeros are left out."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
-"""Names of constants that each operator stores for itself."""
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
@@ -49,7 +48,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the constants of an original operator in `form`. Return None if the core family does not have `form`."""
+    """Return None if the core family does not have `form`."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(

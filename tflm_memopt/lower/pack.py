@@ -17,15 +17,12 @@ TURN = 3
 
 
 class Packed(NamedTuple):
-    """The constants of an operator as its fast kernel reads them."""
-
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
     """Scales of the operator, or None if the weights contain them."""
 
 
 def pack(op: RowOp) -> Packed:
-    """Return the constants of an operator for its fast kernel, which ops/packings.py has selected."""
     if op.packing is Packing.DSP_ADD:
         return Packed(None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
@@ -80,7 +77,7 @@ def constant_sizes(
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3],
-    each `256 * B + A`.
+    each `256 × B + A`.
     """
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
@@ -102,7 +99,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each pair of channels A and B, return bias A, `256 * bias B + bias A` modulo 2^32, and both scales."""
+    """For each pair of channels A and B, return bias A, `256 × bias B + bias A` modulo 2^32, and both scales."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -113,10 +110,9 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    `filters` has the weights [channel][kernel_h][kernel_w][1]. `scales` is the result of _scales(). Four channels at a
-    time are stored: their biases, their taps and their scales (m2, c and e). Three taps at a time are stored as int16:
-    two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last four channels may include channels that
-    are already stored.
+    `filters` has the weights [channel][kernel_h][kernel_w][1]. Four channels at a time are stored: their biases, their
+    taps and their scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0 to 3, then one
+    tap of channels 0, 2, 1, 3. The last four channels may include channels that are already stored.
     """
     padded = _padded(filters, TURN).astype(np.int16)
     stream = []
@@ -215,7 +211,7 @@ def _mve_scales(op: RowOp, more: int = 0) -> NDArray[np.int64]:
 def _scales(op: RowOp) -> NDArray[np.int64]:
     """Return each channel's bias, doubled multiplier (m2), rounding constant (c) and right shift (e).
 
-    A channel with multiplier 0 gets weights and a bias of 0.
+    A channel with multiplier 0 gets weights 0 and bias 0.
     """
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the needed parts, and a library without one of them rejects the program. The C code that
-the converter emits contains only these parts.
+The header of a program lists the needed parts, and a library without one of them rejects the program. The emitted C
+code contains only the parts that its programs list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def _of_tables(program: Program) -> Iterator[Part]:
 
 
 def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
-    """Return the number of multiply-accumulates of a packed operator with weights. Other operators have 0."""
+    """Return the number of multiply-accumulates of a packed operator with weights, or 0 for any other operator."""
     if op.packing in (Packing.NONE, Packing.DSP_ADD):
         return 0
     source, made = tensors[op.inputs[0]], tensors[op.output]
@@ -64,9 +64,7 @@ def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
 
 
 def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
-    """Yield the parts of the library that an operator needs. `small` tells whether code without assembly is fast
-    enough.
-    """
+    """`small` tells whether code without assembly is fast enough."""
     source, made = tensors[op.inputs[0]], tensors[op.output]
     plain, dsp = op.packing is Packing.NONE, op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     asks = {

@@ -28,7 +28,9 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model as bytes. `tree` is the original model after `changes`. Its operators are replaced."""
+    """Return the rewritten model as bytes. `tree` is the original model after `changes`, and the function replaces its
+    operators.
+    """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)
@@ -61,7 +63,6 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Builtin]:
-    """Yield the rewritten model's operators in execution order."""
     graph, plan, groups = planned.graph, planned.plan, planned.groups
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.builtins, graph.outside)

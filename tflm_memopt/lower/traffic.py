@@ -55,9 +55,7 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """Return how many bytes of constants the iterations read. `copied` is the number of bytes of weights that the
-    program copies to the arena.
-    """
+    """`copied` is the number of bytes of weights that the program copies to the arena."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes

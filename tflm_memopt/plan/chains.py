@@ -64,10 +64,7 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the tensors that are live but unused while the node runs.
-
-    Model inputs that no node reads are listed at the first node.
-    """
+    """For each node, return the tensors that are live but unused while the node runs."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):

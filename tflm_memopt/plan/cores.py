@@ -1,10 +1,7 @@
 """Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
-Both cores run through the iterations of a group in the same order. Each row is divided by columns or by channels, so
-that buffers do not grow. Each core has its own scratch memory and loop counters, and both cores share all other
-buffers. Between two barriers, no core may access bytes that the other core writes. A barrier is placed as late as
-possible, because late barriers are the fewest. Stahl's thesis, chapter 5, divides work in the same way between devices
-that do not share memory.
+Each row is divided by columns or by channels, so that buffers do not grow. Between two barriers, no core may access
+bytes that the other core writes. The division follows chapter 5 of Stahl's thesis, with two cores in place of devices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +93,7 @@ class _Group:
         self.plan = group.plan
         self.start = {b.key: offset for b, offset in self.plan.placed() if b.role is Role.TENSOR}
         self.start |= {slow.tensor: self.plan.head + slow.offset for slow in self.plan.slow}
-        """Address of each whole tensor. Addresses in slow memory follow the last address of the arena's head."""
+        """Addresses in slow memory follow the last address of the arena's head."""
 
     def _solid(self, role: Role, key: int, nbytes: int, start: int = 0) -> tuple[Patch, ...]:
         found = self.plan.find(role, key)
@@ -170,12 +167,12 @@ class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
     times: tuple[float, float]
-    """Time of each core, where 1 is the time for a multiply-accumulate on a core that only runs the model."""
+    """Time that each core takes, in multiply-accumulates of a core that only runs the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield splits that give core 0 about the fraction `first` of the work. The number is each core's extra work, as a
-    fraction.
+    """Yield divisions that give core 0 about the fraction `first` of the work, each with the fraction of extra work per
+    core.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -229,7 +226,6 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> list[_Possible]:
-    """Return the ways to divide an operator between two cores, or else the choice of a single core."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -255,7 +251,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> l
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose how to divide each operator so that both cores finish early. Return the choices and finishing times.
+    """Choose how to divide each operator so that both cores finish early, and return the finishing times, too.
 
     A core that does more work in one operator of a group can do less work in the next operator. Among choices with
     similar times of core 0, the search keeps the choice with the shortest time of core 1.
@@ -285,7 +281,6 @@ def fraction(sharding: OpSharding, writes: Rows) -> float:
 
 
 def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
-    """Yield iterations in which one core would access bytes while the other core writes them."""
     marks = _Marks(group.plan.head + group.plan.slow_bytes)
     for number, (key, _) in enumerate(group.iterations):
         if key != sharding.op:

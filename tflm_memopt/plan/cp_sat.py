@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of CP-SAT. With several threads, the results of CP-SAT would differ between machines."""
+"""With several threads, the results of CP-SAT would differ between machines."""
 NAME = "ortools.sat.python.cp_model"
 
 
@@ -26,7 +26,7 @@ def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without its functions for pandas.
 
     Importing pandas takes as long as planning a small model. In this copy of the module `cp_model`, two empty classes
-    replace pandas. Other packages still import the complete module `cp_model`.
+    replace pandas.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 

@@ -30,8 +30,8 @@ EXACT = 0.5
 
 
 def factor(effort: float | str) -> float:
-    """Return by which factor the option `--effort` multiplies the budget. Raises UsageError for an unknown name and for
-    a number out of range.
+    """Return the factor by which the option `--effort` multiplies the budget. Raises UsageError for an unknown name and
+    for a number out of range.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -58,7 +58,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
     """Estimate the remaining seconds of a conversion after `found` of `searches` searches.
 
-    `spent` is the number of seconds so far. `layouts` is the time limit of the exact layouts of a plan, in seconds.
+    `layouts` is the time limit of the exact layouts of a plan, in seconds.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -68,8 +68,6 @@ def work_left(spent: float, operators: int, layouts: float, found: int, searches
 
 
 class SearchPart(str, enum.Enum):
-    """Names of the steps of a search in reports about an exhausted budget."""
-
     ORDERS = "orders of operators"
     ROW_GROUPS = "row groups"
     TILED_GROUPS = "tiled groups"
@@ -101,11 +99,9 @@ class Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget of the next search if `waiting` is the number of searches to come."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the budget of the search in the next operator order if `waiting` is the number of orders to come."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -116,7 +112,9 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left. If not, record that `part` was cut short."""
+        """Return whether more than `seconds` seconds are left, and otherwise record the name of the
+        search step `part`.
+        """
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

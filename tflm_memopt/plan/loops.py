@@ -1,7 +1,7 @@
 """Converts the order of a group's iterations to nested loops, which the C library runs.
 
-The iterations repeat from stripe to stripe, and from column to column within a stripe. The shortest repetitions become
-loops first. A few hundred bytes of loops can describe a hundred thousand iterations.
+The iterations repeat from stripe to stripe, and from column to column within a stripe. A few hundred bytes of loops can
+describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from tflm_memopt.plan.nest import Ints
 
 MAX_TIMES = 0xFFFF
 LONGEST_PERIOD = 1024
-"""Maximum number of items in the body of a loop."""
 REPEAT_BYTES = 4
 """Size in bytes of a loop in the program, without the loop's body."""
 SKIP_BYTES = 5
-"""Size in bytes of an iteration that skips stripes. Any other iteration takes one byte."""
+"""Size in bytes of an iteration that skips stripes. An iteration without skips takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,6 @@ class Iteration:
     """The next iteration of one operator of a group."""
 
     stage: int
-    """Index of the operator in the group."""
     skips: int = 0
     """Number of stripes without rows that the operator skips before the iteration."""
 
@@ -84,8 +82,6 @@ def from_json(data: Sequence[Any]) -> Loops:
 def loops_of(stages: Ints, skips: Ints) -> Loops:
     """Return loops that run these iterations.
 
-    `stages` and `skips` have the fields of each Iteration in execution order.
-
     >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
     (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
     """
@@ -118,7 +114,6 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Replace repeated sequences of `period` items by loops, if loops save bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         starts, ends = edges[::2], edges[1::2]

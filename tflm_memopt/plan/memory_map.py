@@ -22,8 +22,6 @@ INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The moments in which one operator of TFLM or one group of operators runs."""
-
     name: str
     ops: tuple[int, ...]
     operators: tuple[str, ...]
@@ -88,9 +86,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """Return the number of live bytes at each moment. `lives` has three values for each buffer: its first moment, its
-    last moment plus 1, and its size in bytes.
-    """
+    """`lives` has three values for each buffer: its first moment, its last moment plus 1, and its size in bytes."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes
@@ -114,7 +110,6 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
-    """Models run one after the other in the map, and each model begins where the previous one ends."""
     phases: list[Phase] = []
     buffers: list[MappedBuffer] = []
     live: list[int] = []

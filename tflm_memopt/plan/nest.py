@@ -1,7 +1,7 @@
 """Describes the order in which an operator computes its output: stripes of rows, tiles of columns, then rows of a tile.
 
 Channels may be divided into groups. Each group of channels runs through the whole stripe. One iteration computes up to
-`tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
+`tile` pixels of one row.
 """
 
 import functools
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """Divides the rows of an operator into stripes of adjacent rows.
 
-    Stripe `m` ends before row `m * advance + end`, or at the end of the tensor. If `rows == advance`, each stripe
+    Stripe `m` ends before row `m × advance + end`, or at the end of the tensor. If `rows == advance`, each stripe
     begins where the previous stripe ends, and each row is computed once ("cache"). If `rows > advance`, each stripe has
     `rows` rows, and rows that two stripes share are computed twice ("recompute").
     """
@@ -56,8 +56,6 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class NestIterations:
-    """All iterations of an operator in execution order."""
-
     nest: LoopNest
     stripe: Ints
     channel_group: Ints

@@ -116,7 +116,7 @@ class Stage:
     """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output. For an operator that adds up its input, order over the input."""
+    """Order of the iterations over the output or, if the operator adds up its input, over the input."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
@@ -177,7 +177,7 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of multiply-accumulates. Only plans without custom operators store it."""
+    """Number of multiply-accumulates, stored only in plans without custom operators."""
 
 
 Step = Group | Builtin
@@ -217,7 +217,6 @@ class Plan:
     tilings: tuple[Tiling, ...] = ()
     """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()
-    """Buffers that outlive the inference."""
     pauses: tuple[int, ...] = ()
     """Pauses, each given by the number of iterations before it, in ascending order."""
     shardings: tuple[GroupSharding, ...] = ()
@@ -240,7 +239,6 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """Return the first buffer with this role and key, and its offset. Return None if there is no such buffer."""
         return self._by_key.get((role, key))
 
     @cached_property

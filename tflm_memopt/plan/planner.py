@@ -46,13 +46,11 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4
-"""Number of simulated groups that the planner keeps."""
 TAIL_BYTES = 64
 """Approximate size in bytes of one more custom operator and its tensors in TFLM's arena (32-bit pointers)."""
 
 
 Pricing = Callable[[Sequence[Work]], float]
-"""Function that returns the total cost of several operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,6 @@ class Options:
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input no longer needs."""
     reorder: bool = True
-    """Whether to try other operator orders than the order of the model."""
     target: str = GENERIC
     rematerialisation: bool = True
     """Whether an operator may run twice, so that its output need not be kept."""
@@ -90,9 +87,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm` is a planner of the same graph whose results can be used. `searching` is a time budget that several
-        planners share.
-        """
+        """`warm` is a planner of the same graph whose results can be used."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -146,12 +141,10 @@ class Planner:
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """Return a planner of the same graph with other techniques for groups that compute tiles."""
         budget = Budget(SEARCH * self.allowance, self.spent)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
     def points(self) -> list[Joint]:
-        """Return possible divisions into groups, from fewest bytes to fewest multiply-accumulates."""
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
@@ -297,10 +290,7 @@ class Planner:
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
-        """Return a plan whose packed kernels compute as many pixels at once as possible without a larger head.
-
-        Operators with the most work come first, and larger numbers of pixels are tried before smaller ones.
-        """
+        """Return a plan whose packed kernels compute as many pixels at once as possible without a larger head."""
         settled, head = self._settled(plan, drafts), plan.head
         for number, name, group in _tiled(plan, settled):
             chain, best = self._chain(name, group), group
@@ -320,8 +310,7 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick layout of the buffers. The search stops at a layout of `enough`
-        bytes.
+        """The search stops at a layout of `enough` bytes.
 
         Each plan in `starts` gives a layout to begin with, and None begins with the largest buffers.
         """
@@ -356,10 +345,7 @@ class Planner:
         return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these steps, with addresses.
-
-        `reversibles` has, by index of the step, the steps that may also run in reversed row order.
-        """
+        """`reversibles` has plan steps that may also run in reversed row order, by their index."""
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
@@ -481,8 +467,8 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield the best plan of each planner, which has the smallest arena head within `macs`. A plan in `known` may be as
-    good.
+    """Yield the plan of each planner with the smallest arena head within `macs`, or a plan in `known` that is at least
+    as good.
     """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
@@ -498,7 +484,7 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference. They follow the indices of their oldest rows."""
+    """Return the buffers that outlive an inference, which are stored after the indices of their oldest rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
@@ -520,7 +506,6 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Candidate]]:
-    """Yield each tiled group of a plan, with the index of its plan step and the index of its region."""
     for number, (step, draft) in enumerate(zip(plan.steps, tuple(drafts), strict=True)):
         if draft.group and isinstance(step, Group) and step.stripes:
             yield number, draft.group[0], replace(draft.group[1], stages=step.stages)
@@ -545,10 +530,7 @@ def _work(draft: Draft) -> float:
 
 
 def _least_cost(chain: Chain, price: Pricing, alone: Callable[[Work], float], group: Candidate) -> float:
-    """Return a lower bound of the cost of a tiled group, without simulating the iterations.
-
-    `alone` returns the cost of one operator.
-    """
+    """Return a lower bound of the cost of a tiled group, without simulating the iterations."""
     source = chain.source.tensor if chain.source else None
     each = least_work_of(*groups.members_of(chain, group), source, is_reversed=group.is_reversed)
     return price([min(forms, key=alone) if len(forms) > 1 else forms[0] for forms in each])

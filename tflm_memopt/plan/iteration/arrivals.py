@@ -33,12 +33,11 @@ class Arrivals:
     """Moments at which the caller pushes rows of a streamed input, each as late as possible."""
 
     depth: int
-    """Maximum number of older input rows that a rolling buffer must keep."""
     pushed: Ints
     """Positions of the iterations that wait for new rows. The first rows arrive before the group and have no entry."""
     last: int
     all_rows: bool
-    """Whether an iteration reads the last row. Otherwise the last row arrives after the group."""
+    """Whether an iteration reads the last row, which otherwise arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -1,7 +1,6 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-A column window holds adjacent rows of a stripe that are needed for equally many later stripes. Its pixels are stored
-column by column in a rolling buffer. A column window holds only a few columns if no later stripe reads its rows. A
+A column window holds adjacent rows of a stripe that are needed for equally many later stripes, column by column. A
 column window holds whole rows if a later stripe reads them, like the line buffers of vMCU and msf-CNN.
 """
 

@@ -41,9 +41,8 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool, in_part: bool = False
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """`sinks` has the operators whose whole output is requested. `in_turn` tells whether to request a part of each
-        output in turn. With `in_part`, only the first iterations of a tiled group are simulated, so buffers may be
-        smaller than in the whole group.
+        """With `in_part`, only the first iterations of a tiled group are simulated, so buffers may be smaller than in
+        the whole group.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)

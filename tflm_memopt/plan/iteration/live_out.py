@@ -40,8 +40,8 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """By buffer index, return the bytes that are live before each of the iterations `waits`. The newest input rows are
-    left out.
+    """By buffer index, return the bytes that are live before each of the iterations `waits`, without the newest input
+    rows.
     """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
@@ -71,7 +71,6 @@ def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
-    """Join byte ranges. Two ranges of one buffer become the smallest range that contains both."""
     both = dict(one)
     for i, (bottom, top) in other.items():
         low, high = both.get(i, (bottom, top))

@@ -1,9 +1,8 @@
 """Finds the live bytes of each buffer at every iteration of a group, and the minimum distance between two buffers.
 
-The live bytes of a tensor are one range: an input shrinks from its bottom, and an output grows at its top. All other
-buffers are live completely or not at all. For one input and one output, the minimum distance is min(b_In - b_Out) in
-section 4 of the paper on vMCU. If an operator does not work in place, its output bytes become live before its input
-bytes are freed.
+The live bytes of a tensor are one range: an input shrinks from its bottom, and an output grows at its top. For one
+input and one output, the minimum distance is min(b_In - b_Out) in section 4 of the paper on vMCU. If an operator does
+not work in place, its output bytes become live before its input bytes are freed.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """Inputs that may overlap the last byte that an iteration writes."""
     before_write: Ints | None = None
-    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes. Other buffers have
-    None.
+    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes, or None for a
+    tensor.
     """
 
     def from_the_end(self) -> LiveRange:
@@ -63,7 +62,6 @@ class GroupBorder:
     born: tuple[TensorId, ...]
     """Tensors that the group writes and that are live after it."""
     through: tuple[TensorId, ...]
-    """Tensors that are live before and after the group."""
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
@@ -78,7 +76,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return the smallest rolling buffer for pixels, if the trace has only the first iterations."""
+    """Return a lower bound of the rolling buffer, since the trace may have only the first iterations."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times
@@ -90,7 +88,6 @@ def least_buffer(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live bytes of each buffer that a group uses."""
     moments = np.arange(trace.times, dtype=np.int64)
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -152,10 +149,8 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the live bytes of each additional buffer that a new operator brings into a group.
-
-    Each pair has the number of live bytes during every iteration, and the number just before it. `rolling_buffer` holds
-    the operator's output, and is None if the output stays whole.
+    """Each result is a pair: the live bytes during each iteration, and the live bytes just before each iteration.
+    `rolling_buffer` holds the operator's output, and is None if the output stays whole.
     """
     moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)
@@ -190,9 +185,7 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """Return LiveRange.before for an output that may overwrite an input. Only whole pixels may overlap the input, so
-    all bytes below an output pixel count as live.
-    """
+    """Only whole pixels may overlap the input, so all bytes below an output pixel count as live."""
     if not writer.stripes:
         return before_write
     life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)
@@ -201,7 +194,7 @@ def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, befo
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return two numbers of output bytes for each iteration: written at its end, and written at its last read."""
+    """For each iteration, return how many output bytes are written at its end, and how many at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -243,10 +236,8 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 
 
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
-    """Return the minimum number of bytes from the start of `lower` to the start of `upper`.
-
-    An operator that works in place reads each input byte before writing an output byte to its address. The last output
-    byte of an operator may overlap the input if the operator writes the byte after all reads.
+    """An operator that works in place reads each input byte before writing an output byte to its address. The last
+    output byte of an operator may overlap the input if the operator writes the byte after all reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

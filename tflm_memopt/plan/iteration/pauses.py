@@ -29,7 +29,7 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of live bytes in ascending order, for which pauses can be at most `apart` apart."""
+        """Return limits of live bytes, in ascending order, that allow pauses at intervals of at most `apart`."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -43,7 +43,6 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the fewest pauses that are at most `apart` apart and have at most `alive` live bytes."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0
@@ -73,7 +72,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """By buffer index, return the bytes that must stay at the chosen pauses."""
+    """By buffer index, return the bytes that must keep their contents at the chosen pauses."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

@@ -46,7 +46,7 @@ class PlannedGroup:
 
     @cached_property
     def trace(self) -> Trace:
-        """All iterations of the group. Rows are counted in the order in which the group makes them."""
+        """All iterations of the group, with rows counted in the order in which the group makes them."""
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
@@ -70,9 +70,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live bytes by buffer index, as layouts need them. A group in reversed row order only frees whole rows or
-        pixels.
-        """
+        """A group in reversed row order only frees whole rows or pixels."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)
@@ -88,6 +86,5 @@ class Planned:
 
     @cached_property
     def groups(self) -> Mapping[int, PlannedGroup]:
-        """The groups of the plan, by the index of the step in the plan."""
         steps = enumerate(self.plan.steps)
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}

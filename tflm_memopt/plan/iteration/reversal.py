@@ -13,9 +13,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator with reversed rows, or None if it has no such form. `pixels` tells whether the columns are
-    also reversed.
-    """
+    """`pixels` tells whether the columns are also reversed."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.rows.reach(made.h) - seen.h - w.pad_top
     left = w.columns.reach(made.w) - seen.w - w.pad_left if pixels else w.pad_left
@@ -36,7 +34,7 @@ def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
 
 def as_counted(op: RowOp, group: Group) -> RowOp:
     """Return an operator whose first row is the row that the group computes first. Raises PlanError if the group is
-    reversed but the operator cannot be.
+    reversed but the operator cannot be reversed.
     """
     other = reversed_op(op, pixels=group.stripes > 0) if group.is_reversed else op
     if other is None:
@@ -49,10 +47,8 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
 
 
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
-    """Round the live bytes of a reversed group to whole rows or pixels.
-
-    A kernel computes each row or pixel forwards, so the output must not overlap the rest of the input row or pixel. All
-    scratch bytes are live at the same time, since a mirrored arena swaps the first and last bytes of a buffer.
+    """A kernel computes each row or pixel forwards, so the output must not overlap the rest of the input row or pixel.
+    All scratch bytes are live at the same time, since a mirrored arena swaps the first and last bytes of a buffer.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
@@ -71,8 +67,6 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances for mirrored addresses. They differ only for pairs with a tensor."""
-
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):
             return distances[u, v]

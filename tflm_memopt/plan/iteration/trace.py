@@ -1,8 +1,8 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-Before an iteration runs, it requests the pixels that it reads. Requests make the sizes of rolling buffers exact for any
-graph, as in the CSDF model of Jung et al. (joint memory of several CNNs). An additional operator at the front never
-changes the order of later operators, so longer groups reuse the order of shorter ones.
+Requests make the sizes of rolling buffers exact for any graph, as in the CSDF model of Jung et al. (joint memory of
+several CNNs). An additional operator at the front never changes the order of later operators, so longer groups reuse
+the order of shorter ones.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
-"""Operator in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Value in Trace.entry for an iteration that runs. Other values stand for a request."""
+"""Value in Trace.entry for an iteration that runs. Values in Trace.entry other than EXECUTE stand for requests."""
 _SLOTS = 32
 """Trace.entry stores the operator's key above this number of low bits."""
 
@@ -59,12 +58,10 @@ class Member:
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
-        """Results of calculations of the operator's work, by all values on which the work depends."""
         return {}
 
     @cached_property
     def executed(self) -> dict[tuple[object, ...], KnownIterations]:
-        """Known sequences of the operator's iterations, by the requests for its output."""
         return {}
 
     @cached_property
@@ -94,9 +91,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return how many pixels the iterations compute. An iteration that only writes finished
-        sums computes no pixel.
-        """
+        """An iteration that only writes finished sums computes no pixel."""
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -205,8 +200,6 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The iterations of a group in execution order, together with the requests that cause them."""
-
     members: tuple[Member, ...]
     entry: Ints
     """Each element combines an operator (or OUTSIDE) with its requested input (or EXECUTE)."""
@@ -214,7 +207,6 @@ class Trace:
     """Index of the iteration that runs. For a request from outside the group, index of the requested iteration."""
     wanted: frozenset[TensorId]
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
-    """For each tensor, the operators that read it, and the index of the operand."""
     source: InputSource | None = None
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
@@ -226,7 +218,6 @@ class Trace:
 
     @cached_property
     def moments(self) -> Ints:
-        """Positions in Trace.entry at which iterations run."""
         at: Ints = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()[0]
         return at
 
@@ -237,7 +228,6 @@ class Trace:
 
     @cached_property
     def executed(self) -> Ints:
-        """Key of the operator that runs, for each iteration."""
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
@@ -269,7 +259,6 @@ class Trace:
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the positions of iterations that read a tensor, and the first byte that each iteration reads."""
         if tensor not in self._reads:
             each = ((m.first_bytes[k], *self.iterations_of(m.key)) for m, k in self.readers(tensor))
             self._reads[tensor] = _merged([(at, first[iteration]) for first, at, iteration in each])
@@ -289,7 +278,7 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Return a simulation of a group without operators, whose outputs are requested.
+    """Return a simulation in which tensors are requested but no operator runs yet.
 
     `sinks` has the requested tensors, each with the number of iterations that make it. With `in_turn`, a part of each
     tensor is requested in turn, which frees rows early if several branches read them.
@@ -305,9 +294,6 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the iterations of a group in execution order. `sinks` has the operators whose whole output is requested.
-    With `in_turn`, a part of each output is requested in turn.
-    """
     trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
         trace = prepend(trace, member)
@@ -322,20 +308,14 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 
 @dataclass(frozen=True, slots=True)
 class KnownIterations:
-    """The iterations of an operator in execution order, found without a simulation of the group."""
-
     iterations: Ints
     calls: int
     """Lower bound of the number of kernel calls if each call computes at most Stage.at_once iterations."""
     number: int = field(default_factory=itertools.count().__next__)
     works: dict[tuple[bool, bool, bool], tuple[Work, ...]] = field(default_factory=dict)
-    """Known work, by whether the input is outside the group and whether the group is reversed."""
 
 
 def executed(members: Sequence[Member], sinks: Sequence[int]) -> dict[int, KnownIterations]:
-    """Return the iterations of each operator of a tiled group. `sinks` has the operators whose whole output is
-    requested.
-    """
     found, wanted = dict[int, KnownIterations](), dict(requested(members, sinks))
     for i, member in reversed(list(enumerate(members))):
         readers = [(m, k) for m in members[i + 1 :] for k, t in enumerate(m.op.inputs) if t == member.op.output]
@@ -384,7 +364,6 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
 
 
 def beginning(trace: Trace, most: int) -> Trace:
-    """Return the first `most` elements of a simulation. Operators can still be added at the front."""
     return Trace(
         trace.members, trace.entry[:most], trace.iteration[:most], trace.wanted, trace.readers_of, trace.source
     )
@@ -429,10 +408,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions at which requested iterations of an operator run. `at` has the positions of the requests.
-
-    Operators that add up the same rows run together, so that no buffer must keep the rows.
-    """
+    """Operators that add up the same rows run together, so that no buffer must keep the rows."""
     if member.iterative and not member.nest.recomputes:
         for reader, k in trace.readers(member.op.inputs[0]):
             if reader.iterative and reader.nest == member.nest and reader.stripes == member.stripes:
@@ -465,7 +441,6 @@ def _iterations_demanded(producer: Member, reader: Member, k: int, iteration: In
 
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
-    """Return how many rows of an output a rolling buffer must hold, including the current row."""
     at, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written[iteration] // row_bytes

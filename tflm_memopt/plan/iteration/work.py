@@ -20,7 +20,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Kernels with these packings compute all taps of a window, even in the padding."""
+"""Packings whose kernels compute all taps of a window, even in the padding."""
 GROUP_START = 2
 """The start of a group takes as many steps as the group has operators, plus this number."""
 
@@ -47,7 +47,7 @@ class _Surroundings:
 
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
-    """Yield the work of each operator of a group. The work does not include copying weights."""
+    """The work of an operator does not include copying its weights."""
     made = frozenset(m.op.output for m in trace.members)
     around = _Surroundings(made, made - trace.wanted, trace.source.tensor if trace.source else None, is_reversed)
     for m in trace.members:
@@ -62,8 +62,7 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group. No simulation is needed.
 
-    An operator has two results if one kernel call can compute either one pixel or several. `sinks` has the operators
-    whose whole output is requested.
+    An operator has two results if one kernel call can compute either one pixel or several.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -107,9 +106,7 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """Return how many consecutive iterations each call runs. A call ends where another operator runs or the row
-    changes.
-    """
+    """A call ends where another operator runs or the row changes."""
     starts = at[1:] - at[:-1] != 1
     if m.stripes:
         row = m.iterations.row[executed]
@@ -146,7 +143,6 @@ def _moved(m: Member, executed: Ints, runs: Ints, around: _Surroundings) -> Work
 
 
 def _is_elsewhere(op: RowOp, source: TensorId | None) -> bool:
-    """Return whether a buffer of the operator is outside the arena or outlives the inference."""
     replaced = op.state_write is not None and op.writes.h % op.state_write.rows.h == 0
     reads = op.older is not None or op.recalls or bool(op.updates) or op.message is not None
     return reads or (op.stateful and not replaced) or source in op.inputs

@@ -16,10 +16,8 @@ SHORT = 16
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
-    """Add the work of a COPY that makes these rows.
-
-    runs: number of rows that each kernel call makes. by_row: whether tmo_copy_rows() copies the rows, because all
-    buffers hold whole rows. rolling: whether an operand is in a rolling buffer.
+    """`runs` has the number of rows of each kernel call. `by_row` tells whether tmo_copy_rows() copies the rows.
+    `rolling` tells whether an operand is in a rolling buffer.
     """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
@@ -50,7 +48,6 @@ def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rollin
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return the number of iterations in which the row that the move reads exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
@@ -67,7 +64,6 @@ def _fills(op: RowOp) -> bool:
 
 
 def _singly(op: RowOp) -> bool:
-    """Return whether the operand rows of each move are looked up for every output row."""
     moves = op.moves.moves if op.moves else ()
     return len(moves) > MOVES_TOGETHER or (_fills(op) and not len(moves) == moves[0].count == 1)
 
@@ -81,8 +77,8 @@ def _step(op: RowOp, move: Move) -> int:
 
 
 def _is_even(op: RowOp, move: Move, rows: int) -> bool:
-    """Mirror find_source() of tmo_copy_ref.c: return whether a move reads bytes at equal distances for adjacent output
-    rows.
+    """Return whether a move reads bytes at equal distances for adjacent output rows, as find_source() of tmo_copy_ref.c
+    does.
     """
     access, source = op.access[move.operand], op.operands[move.operand]
     if access.table is not None:
@@ -96,5 +92,4 @@ def _is_even(op: RowOp, move: Move, rows: int) -> bool:
 
 
 def _is_whole(op: RowOp, move: Move) -> bool:
-    """Return whether a move copies adjacent whole rows to adjacent output rows."""
     return move.count == 1 and move.nbytes == op.writes.row_bytes == _step(op, move)

@@ -214,7 +214,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """Add the calls for tiles. One call computes a whole contiguous tile, or else at most `most` pixels."""
+    """One call computes a whole contiguous tile, or else at most `most` pixels."""
     if w.rows:
         return done
     pieces = -(-(w.x1 - w.x0) // most)

@@ -12,7 +12,6 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
 
 FULL_RANGE = -128, 127
-"""Range of int8 values, for an operator without an activation function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +86,11 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are copied one by one. `at_once` has 1 for each column whose complete window is
-        copied together with others.
-        """
+        """`at_once` has 1 for each column whose complete window is copied together with others."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 
 Kernel = Callable[[Windows, Work], Work]
-"""Adds the work of one kernel to the work that all kernels have in common."""
 
 
 def named(done: Work, *words: str) -> Work:

@@ -1,7 +1,8 @@
 """Computes a lower bound of the arena size from buffers that are all live together.
 
-Such buffers form a stack, and the lowest stack is a shortest path through all buffers (Held and Karp's dynamic
-program). The lower bound includes alignment and minimum distances, so it can exceed the number of live bytes.
+Buffers that are live together form a stack, and the lowest stack is a shortest path through all buffers (Held and
+Karp's dynamic program). The lower bound includes alignment and minimum distances, so it can exceed the number of live
+bytes.
 """
 
 import itertools
@@ -21,7 +22,6 @@ Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the size of any layout in bytes. `known` is a lower bound known before."""
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i)) for clique in itertools.islice(_cliques(constraints), MOST_LISTED)
     )

@@ -46,17 +46,14 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """Return which fraction of its time each core works. `busy` has the fraction of a core's time that each model
-        takes, in millionths.
-        """
+        """`busy` has the fraction of a core's time that each model takes, in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Add constraints that limit the work of each core to `most`. Return a variable for each model and core, which
-        is 1 if the core runs the model.
+        """Return a variable for each model and core, which is 1 if the core runs the model.
 
         `busy` has the work of each model, and `whole` is an upper bound of the sum.
         """
@@ -107,7 +104,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield choices in order of load. No other choice is better in both RAM and load."""
+        """Yield the choices for which no other choice is better in both RAM and load, least load first."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found

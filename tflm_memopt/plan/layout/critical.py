@@ -11,7 +11,7 @@ def critical(placed: Placed) -> list[Buffer]:
     """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
     Figure 4.10).
 
-    These buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
+    The buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
     buffer that is live at the same time.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)

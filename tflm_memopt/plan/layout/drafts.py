@@ -27,7 +27,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are completely live during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """Other buffers of the step."""
+    """Buffers of the step that are not in `whole`."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
@@ -51,7 +51,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Assign offsets to the tensors in slow memory. Outputs may overwrite bytes that inputs no longer need."""
+    """Outputs may overwrite bytes that inputs no longer need."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
@@ -97,10 +97,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of `drafts` and their layout problem.
-
-        `reversibles` has, by index of the step, the steps that may also run in reversed row order.
-        """
+        """`reversibles` has plan steps that may also run in reversed row order, by their index."""
         found = self._buffers(drafts)
         buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}
         distances: dict[tuple[int, int], int] = {}

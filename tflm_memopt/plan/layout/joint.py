@@ -85,7 +85,6 @@ def share(
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """Return the layout problem of several models, and the index of the first buffer of each model."""
     buffers = [b for tenant in tenants for b in tenant.plan.buffers]
     first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}
@@ -98,7 +97,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            # No buffer of the model `other` may overlap the bytes that must stay.
+            # No buffer of the other model may overlap bytes that must keep their contents.
             for v, buffer in enumerate(other.plan.buffers):
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Estimated seconds to compare two buffers."""
 MODEL_SECONDS = 6e-5
 """Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock omits the time before its search."""
 SOLVER_SECONDS = 2.2
 """Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops if its result does not improve for a time: PATIENCE seconds, or the fraction PATIENT of its limit if
-that is longer.
+"""CP-SAT stops after PATIENCE seconds without a better result, or after the fraction PATIENT of its limit if that is
+longer.
 """
 ARENA_ALIGN = 16
 """Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of this
@@ -56,7 +55,6 @@ Constraints = Mapping[tuple[int, int], int]
 @dataclass(frozen=True, slots=True)
 class Reversible:
     forward: Constraints
-    """Minimum distances between the group's buffers in forward row order, in bytes."""
     backward: Constraints
     nbytes: Mapping[int, int]
     """By buffer index, the size in bytes if the group computes its rows from last to first."""
@@ -64,19 +62,16 @@ class Reversible:
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Buffers that need offsets. `constraints[lower, upper]` is the minimum distance between the starts of two buffers
-    that are live together.
-    """
+    """`constraints[lower, upper]` is the minimum distance between the starts of two buffers that are live together."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may run in either row order. Their minimum distances are not in `constraints`."""
+    """Groups that may run in either row order, whose minimum distances are not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the layout problem in which the groups with the indices `backward` run in reversed row order."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
@@ -98,10 +93,7 @@ class Layout:
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout within `budget`. CP-SAT gets at most `seconds` seconds of its deterministic time.
-
-    If the budget runs out, reports name the step `part` of the search.
-    """
+    """Return the best layout within `budget`. CP-SAT gets at most `seconds` seconds of its deterministic time."""
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
     if found is None or budget.left <= needs:
@@ -122,7 +114,7 @@ def forget() -> None:
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """The digest depends on the order of the constraints, because the answer of CP-SAT does too."""
+    """The digest depends on the order of the constraints, because CP-SAT's answer depends on this order."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
@@ -174,8 +166,7 @@ def climb(
 ) -> Layout:
     """Place each buffer as low as possible, then improve the order of placing by moving single buffers.
 
-    Buffers keep their offsets of `start`, a similar layout, where possible. Without `start`, the largest buffer is
-    placed first.
+    `start` has the offsets of a similar layout, which buffers keep where possible.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))

@@ -2,8 +2,8 @@
 
 The live bytes only depend on the set of completed operators (Ahn et al., Ordering Chaos: Memory-Aware Scheduling of
 Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). Among sets with equally many completed operators,
-a beam search keeps a few sets with the lowest peaks. An operator runs at once if it fits into the peak and does not
-increase the live bytes. An early run never raises the peak, because the other operators free no fewer bytes after it.
+a beam search keeps a few sets with the lowest peaks. An operator that fits into the peak and does not increase the live
+bytes runs at once, which never raises the peak.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,6 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
 
 STEP_SECONDS = 2e-6
-"""Estimated seconds to consider one operator as the next one."""
 WIDTHS = (1, 16, 256)
 """Numbers of sets that the three beam searches keep."""
 
@@ -23,8 +22,8 @@ State = tuple[int, int, int]
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
-    """Return an order whose peak is at most the peak of the given order. `seconds` limits the estimated time of the
-    search.
+    """Return an order whose peak of live bytes is at most that of the given order. `seconds` limits the estimated time
+    of the search.
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
@@ -76,7 +75,7 @@ class _Space:
 
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    last: dict[int, int] = {}  # By set of completed operators, the last operator of the best order.
+    last: dict[int, int] = {}  # For each set of completed operators, the last operator of the best order.
     level = {space.start: bound}
     while level and space.steps <= most:
         following: dict[State, int] = {}

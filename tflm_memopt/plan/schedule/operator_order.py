@@ -1,8 +1,8 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
-A group consists of consecutive operators, so the order decides which operators can form a group. The model's own order
-has the fewest regions. Another order has the fewest live bytes (least_peak.py), and a third order completes each branch
-before the next. Both orders have one region between two builtin operators.
+A group consists of consecutive operators, so the order decides which operators can form a group. The second order has
+the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. Apart from the
+model's own order, an order has one region between two builtin operators.
 """
 
 from collections import defaultdict
@@ -22,9 +22,7 @@ SECONDS = 0.1
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders, beginning with the order of the model. With a streamed input or several devices, only
-    the order of the model is possible.
-    """
+    """With a streamed input or several devices, only the order of the model is possible."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
@@ -46,7 +44,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """For each region, return the operators with state. They share one buffer and stay together."""
+    """For each region, return the operators with state, which share one buffer and stay together."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 

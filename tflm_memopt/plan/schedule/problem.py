@@ -22,7 +22,6 @@ class OrderProblem:
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
-    """Tensors that stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
     """Pairs of operators without a common tensor. The first operator must run before the second."""
     across: int = 0
@@ -82,7 +81,6 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak of any order in bytes."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)

@@ -2,9 +2,9 @@
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
 label is dropped if another label for the same operators needs no more bytes and no more multiply-accumulates. The
-search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. At first, the search assumes that
-a group needs only its peak live bytes. Fixed addresses can require more bytes, so the groups of the best division get a
-layout. The search is repeated until all groups of the best division have a layout.
+search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The bytes of a group are its peak
+of live bytes until a layout gives the exact number. Only the groups of the best division get a layout, and then the
+search is repeated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ TURNS = 0.3
 by row.
 """
 FRONT_SECONDS = 1e-5
-"""Estimated seconds to consider one group."""
 Place = Callable[[Candidate, int], int]
 """Function (group, enough) that returns the bytes of a group's layout. Results up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
@@ -45,11 +44,9 @@ Reverse = Callable[[Candidate, int], Candidate | None]
 
 @dataclass(frozen=True, slots=True)
 class CutLabel:
-    """A division of the first operators of a region into groups."""
-
     nbytes: int
     macs: int
-    """Number of multiply-accumulates. Those of tiled groups are multiplied by Settings.tiled_cost."""
+    """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Decides between divisions of equal cost: the sum of the bytes of all groups or, with `low`, their sorted list."""
     last: Candidate | None = field(default=None, compare=False)
@@ -64,10 +61,7 @@ class CutLabel:
 
 
 class RowGroups:
-    """The groups of one region that run row by row, by the position after their last operator.
-
-    The search begins at the operators that need the most bytes.
-    """
+    """The groups of one region that run row by row, by the position after their last operator."""
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
@@ -121,8 +115,6 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising divisions of one region into groups."""
-
     def __init__(
         self,
         rows: RowGroups,
@@ -167,7 +159,6 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
-        """Return whether the best division reaches a lower bound of all divisions."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
@@ -175,7 +166,6 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where they may save bytes, and return whether the search found any."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -208,7 +198,6 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add tiled groups of one operator if the operator may need too many bytes in rows."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -297,10 +286,7 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
 def chain_front(
     chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
 ) -> list[CutLabel]:
-    """Return the best divisions of a region, from fewest bytes to fewest multiply-accumulates.
-
-    `low` is the option of Cuts, and `tiled_cost` is the field of Settings.
-    """
+    """`low` is the option of Cuts, and `tiled_cost` is the field of Settings."""
 
     def cost(group: Candidate) -> int:
         return int(tiled_cost * group.macs) if group.stripes else group.macs

@@ -34,7 +34,6 @@ from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
-"""A number of bytes or multiply-accumulates that no plan reaches."""
 MAX_PERMUTED = 3
 """If an operator has up to this number of operands, all orders of requesting their rows are tried."""
 MAX_ORDERS = 8
@@ -50,8 +49,6 @@ MAX_OPERATORS = 48
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in execution order, and facts about their tensors outside the region."""
-
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
     outside: frozenset[TensorId]
@@ -60,7 +57,6 @@ class Chain:
     """Number of bytes of tensors that are live while the region runs but unused by it."""
     source: InputSource | None = None
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """The memory of each tensor that is not in the arena."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
@@ -169,7 +165,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes a part of each output in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is the size in reversed row order. The layout can still choose either order."""
+    """Whether `nbytes` is the size in reversed row order. The layout can still choose either row order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -181,9 +177,8 @@ NINE_TAPS = 9
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
-    """Return whether an operator of the group may compute several pixels at once.
-
-    A depthwise convolution may do so only if its input and its output are in rolling buffers.
+    """A depthwise convolution may compute several pixels at once only if its input and its output are in rolling
+    buffers.
     """
     stage, op = group.stages[number], chain.ops[group.first + number]
     if stage.nest.tile != 1 or not stage.runs_packed(op):
@@ -211,7 +206,7 @@ def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> C
 def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
     """Return the group with tiles of at least `tile` columns in the operators from `first` to `last - 1`.
 
-    Operators with channel groups or sums do not change.
+    Operators with channel groups or sums are not changed.
     """
     stages = list(group.stages)
     for i in range(first, last):
@@ -223,10 +218,7 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 
 
 def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
-    """Return the group in which the first `count` operators compute whole rows, if they can.
-
-    A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
-    """
+    """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels."""
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
         return group
@@ -239,7 +231,6 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
 
 
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
-    """Let kernels compute two rows at once where they can, if the group runs row by row."""
     stages = list(group.stages)
     for number, stage in enumerate(stages):
         op = chain.ops[group.first + number]
@@ -360,10 +351,7 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 
 
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    """Return the groups in which the operator at `first` reads a whole tensor instead of adding up rows.
-
-    `shorter` has the groups that begin after the operator at `first`.
-    """
+    """`shorter` has the groups that begin after the operator at `first`."""
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
     forms = [Member(stage, member.op)] if stage is not member.stage else []
@@ -381,8 +369,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `length` is the
-    maximum number of operators. `turns` is the time budget for groups that compute parts of several outputs in turn.
+    The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `turns` is the
+    time budget for groups that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -437,16 +425,12 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate, *, in_part: bool = False) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Simulate a group again, since the search does not store iterations.
-
-    With `in_part`, only the first iterations of a tiled group are simulated.
-    """
+    """With `in_part`, only the first iterations of a tiled group are simulated."""
     members, sinks = members_of(chain, candidate)
     return chain.endings.rebuild(members, sinks, candidate.stripes, in_turn=candidate.in_turn, in_part=in_part)
 
 
 def members_of(chain: Chain, candidate: Candidate) -> tuple[list[Member], list[int]]:
-    """Return the operators of a group, and the operators whose whole output is needed after the group."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     return members, [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]

@@ -2,9 +2,8 @@
 
 A partial solution divides the first operators into groups, and names the tensors in slow memory after these groups. The
 cost of a solution is the time of its accesses to slow memory. One large group with a rolling buffer is often cheaper
-than two groups that pass a tensor through slow memory. Rolling buffers, sums and scratch are always in fast memory. The
-size of a group that uses slow memory is exact, because the group gets a layout at once. Other groups have lower bounds
-until they are in the best division.
+than two groups that pass a tensor through slow memory. Rolling buffers, sums and scratch are always in fast memory.
+Groups that use slow memory get a layout at once, and other groups only when they are in the best division.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ class SlowCost:
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """A division of the first operators into groups, and the tensors in slow memory after the groups."""
-
     cost: float = 0.0
     spread: int = 0
     """Decides between solutions of equal cost. The sum of the bytes of all groups favours few groups."""
@@ -80,9 +77,7 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """`table` has groups by the position after their last operator. `allowed` has the tensors that may be in slow
-        memory.
-        """
+        """`table` has groups by the position after their last operator."""
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
@@ -90,7 +85,6 @@ class Spilling:
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
 
     def within(self, limit: int) -> Spill | None:
-        """Return the cheapest division whose groups all fit in `limit` bytes of fast memory, or None."""
         self._labels = [{frozenset(): Spill()}]
         while found := self._cheapest(limit):
             new = [(group, slow & group.touched) for group, slow in found.steps()]

@@ -18,7 +18,6 @@ from tflm_memopt.plan.search.tiles_search import Search
 def tiled_candidates(
     chain: Chain, settings: Settings, limit: int, budget: Budget = UNBOUNDED
 ) -> dict[int, list[Candidate]]:
-    """Return the best tiled groups, by the position after their last operator."""
     joined, count = links(chain), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, budget.fair(count - last + 1))

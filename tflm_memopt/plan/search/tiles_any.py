@@ -23,7 +23,7 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """After stripe `m`, all rows before row `m * advance + end` exist.
+    """Rows before row `end` exist after stripe 0, and each further stripe adds `advance` rows.
 
     The group's first output rows are in stripe 0.
     """
@@ -101,5 +101,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # Operators after a sum run in the last stripe.
+    ]  # The last stripe runs the operators after a sum.
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

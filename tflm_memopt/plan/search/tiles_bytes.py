@@ -1,10 +1,9 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
-A column window keeps the last pixels of adjacent rows, column by column (msf-CNN's H-cache). The rows of a column
-window are rows that an operator makes in one stripe. In a column window of `r` rows, a window of `k x k` pixels needs
-`(k - 1) * r + k` pixels. If rows are read `q` stripes later, the column window holds `q * r` more whole rows (the line
-caches of fused tiling). The index of a row counts from the end of its stripe, whose last row is -1. Plans use sizes
-from a simulation, and the formulas give upper bounds of these sizes.
+A column window keeps the last pixels of adjacent rows, column by column (msf-CNN's H-cache). In a column window of `r`
+rows, a window of `k x k` pixels needs `(k - 1) × r + k` pixels. If rows are read `q` stripes later, the column window
+holds `q × r` more whole rows (the line caches of fused tiling). The index of a row counts from the end of its stripe,
+whose last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -152,7 +151,9 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """Rows of a group's input that each stripe reads. Stripe `m` begins at row `m * advance + top`."""
+    """Rows of a group's input that each stripe reads. Stripe 0 begins at row `top`, and each further stripe begins
+    `advance` rows later.
+    """
 
     height: int
     width: int

@@ -8,7 +8,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 class Skip(NamedTuple):
     """A skip connection to a later ADD. Stripe `m` makes the `rows` rows of the tensor before row
-    `m * advance + end`.
+    `m × advance + end`.
     """
 
     tensor: TensorId
@@ -74,7 +74,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe `m` needs `rows` rows before row `m * advance + end`, including rows for skip connections."""
+    """Stripe `m` needs `rows` rows before row `m × advance + end`, including rows for skip connections."""
     end: int
     advance: int
     stripes: tuple[int, int]

@@ -40,7 +40,7 @@ class Settings:
     recompute: bool = True
     """Whether rows that two stripes need may be computed twice."""
     group_channels: int = 8
-    """Number of channels that run together through expand, depthwise and project, or through dense layers. 0: all
+    """Number of channels that run together through expand, depthwise and project, or through dense layers. 0 means all
     channels.
     """
     overlap: bool = True

@@ -1,11 +1,8 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-A state has an operator's loops, its stripes, and the skip connections that lead from earlier operators into the group.
-A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search decides how high
-stripes are, and whether rows that two stripes need are kept or computed twice. The search also decides whether channels
-run in groups through expand, depthwise and project, or through dense layers. The cost of earlier operators depends only
-on the state. A label is dropped if another label of the same state needs no more bytes and, up to Settings.epsilon, no
-more multiply-accumulates.
+The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. The search
+also decides whether channels run in groups through expand, depthwise and project, or through dense layers. A partial
+group is dropped if another one with the same State is at least as good in bytes and multiply-accumulates.
 """
 
 from collections import defaultdict
@@ -44,28 +41,22 @@ MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map. Larger maps are computed row by row."""
+"""Maximum number of tiles of a feature map. A feature map with more tiles is computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
-    """Return the stripe heights to try for a feature map with this number of rows."""
     whole = (rows,) if rows <= settings.whole_map else ()
     return tuple(sorted({r for r in settings.stripe_rows if r < rows} | {1} | set(whole)))
 
 
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
-    """Return the stripe heights to try for an operator that adds up its input's pixels.
-
-    Stripes of several rows add column by column, which changes the result if the order of additions matters.
-    """
+    """Stripes of several rows add column by column, which changes the result if the order of additions matters."""
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for the tiled groups of one region that end at one operator."""
-
     chain: Chain
     links: Links
     settings: Settings
@@ -341,7 +332,6 @@ class Search:
             yield pixels * read.c, supply(rows, *stripes)
 
     def _is_pushed(self, position: int) -> bool:
-        """Return whether an operator reads the streamed input. Such an operator may have to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 

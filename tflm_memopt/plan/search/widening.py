@@ -15,7 +15,7 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """One form of a group of operators. All forms have the same results."""
+    """All forms of a group of operators have the same results."""
 
     group: Candidate
     cost: float
@@ -26,8 +26,6 @@ class GroupForm:
 
 
 class GroupForms:
-    """The known forms of one group of operators."""
-
     def __init__(
         self,
         chain: Chain,
@@ -37,10 +35,10 @@ class GroupForms:
         *,
         wide: bool,
     ) -> None:
-        """`group` is the form of the group that needs the fewest bytes. `wide` allows wider tiles and whole rows.
+        """`group` is the form of the group that needs the fewest bytes.
 
         `least` returns a lower bound of a form's cost. `price` returns a form with its cost. If a form exceeds the
-        limit of bytes, `price` returns it with a lower bound of its bytes instead.
+        limit of bytes, `price` returns the form with a lower bound of its bytes instead.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
@@ -49,8 +47,7 @@ class GroupForms:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the layout of the cheapest form that fits in `nbytes` bytes, or None.
 
-        Each step of the search changes the best form found so far. `place` returns a layout of the whole model of at
-        most `nbytes` bytes, or None.
+        `place` returns a layout of the whole model of at most `nbytes` bytes, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
@@ -68,7 +65,6 @@ class GroupForms:
                     self._known[other] = GroupForm(other, self._least(other))
 
     def _cheapest(self, nbytes: int, budget: Budget) -> Iterator[GroupForm]:
-        """Yield the known forms that may fit in `nbytes` bytes, cheapest first."""
         waiting = [
             (form.cost, -1 if form.work is None else form.nbytes, number, form)
             for number, form in enumerate(self._known.values())
