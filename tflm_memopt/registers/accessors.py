@@ -1,4 +1,6 @@
-"""Writes the support structs and the accessors (section 6.5). An accessor is a function for one use of a register."""
+"""Writes C structs for registers, and accessors (section 6.5). An accessor is a C function that reads or writes a
+register.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -40,7 +42,6 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Field]]:
 
 
 def _written(fields: Sequence[Field]) -> int:
-    """Return the mask of these fields, without fields that are arrays inside a register."""
     return sum(field.mask for field in fields if not field.place.bit_step)
 
 

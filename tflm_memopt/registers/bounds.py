@@ -1,4 +1,4 @@
-"""Checks that loops end: a driver that waits for hardware must time out."""
+"""Checks that the loops of a driver end, for example loops that wait for hardware."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +36,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """Return the directions in which each variable changes: UP, DOWN, or 0 for any other change."""
+    """Return the directions in which each variable changes: UP, DOWN, or 0 if the direction is unknown."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())

@@ -1,8 +1,7 @@
-"""Finds the accesses of a function that must not be combined.
+"""Finds the accesses of a function that must not be combined (section 6.4.2 of the dissertation).
 
-The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined. A read that
-decides a branch has edges to those accesses in the branch that are writes or have effects. A read without effects may
-be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the dissertation.
+A read that decides a branch conflicts with accesses in the branch that write or have effects. A read without effects
+may run even if a branch would have skipped the read, as in Figure 6.5 (a).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +13,10 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of accesses, by their numbers in the function, that must not be combined. The earlier access comes first."""
+"""Pairs of accesses that must not be combined, given by their indices in the function. The earlier access comes first.
+"""
 Regions = list[list[FieldAccess]]
-"""Sets of accesses that are combined into one access. Each set is in source order."""
+"""Sets of accesses, each in source order. All accesses of a set become one access."""
 
 
 def conflicts(function: Function) -> Edges:
@@ -29,8 +29,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids to combine two accesses. If `decides` is true,
-    the earlier access determines whether the later access runs.
+    """Return whether control flow, data flow or a side effect forbids to combine two accesses. `decides` tells whether
+    the earlier access determines if the later access runs.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)
@@ -58,16 +58,16 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can be combined.
 
-    Accesses are combined only if they have no conflict and if their new order has no observable effect. Combined
-    reads move to the first of the reads, and combined writes to the last of the writes. A combined access does not
-    move past a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt
+    Accesses are combined only if they have no conflict and if the new order has no observable effect. Combined reads
+    move to the first read, and combined writes move to the last write. A combined access does not move past a side
+    effect, a call, or an access to a volatile variable. A combined access does not move past a field that an interrupt
     handler uses.
     """
 
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Function that returns whether two accesses are to one register, or to fields that may share a register."""
+    """Function that returns whether two accesses may become one access to a register."""
 
     @cached_property
     def edges(self) -> Edges:
@@ -137,7 +137,6 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event forbids to move a register read out of `loops` and before the event `first`."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -9,7 +9,7 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Bits of a register in a generated layout, because the buses of microcontrollers transfer whole words."""
+"""Number of bits of a register in a generated layout. The buses of microcontrollers transfer whole words."""
 
 
 class AccessType(Enum):
@@ -38,16 +38,16 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Byte offset of a field's register, and number of the field's lowest bit. For an array, the place of the first
-    element.
+    """Byte offset of a field's register, and index of the field's lowest bit. For an array, the place is that of the
+    first element.
     """
 
     byte: int
     bit: int = 0
     byte_step: int = 0
-    """Distance from one element of an array to the next, in bytes."""
+    """Distance in bytes between the registers of consecutive array elements."""
     bit_step: int = 0
-    """Distance from one element of an array to the next inside a register, in bits."""
+    """Distance in bits between consecutive array elements in one register."""
 
     def of_element(self, index: int) -> BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
@@ -61,7 +61,9 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. `place` is valid only after a place was chosen for each field."""
+    """A bit field, or an array of `count` bit fields. The value of `place` is valid only after a layout has been
+    chosen.
+    """
 
     group: str
     name: str
@@ -70,15 +72,15 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads this field (rse). If it changes itself, its reads are not combined."""
+    """Fields that change when the driver reads this field. Reads of a field that changes itself are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes this field (wse). If it changes itself, its writes are not combined."""
+    """Fields that change when the driver writes this field. Writes of a field that changes itself are not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
-    """Reset value of the field's register, or None if unknown. Bits outside of fields keep the reset value."""
+    """Reset value of the field's register, or None if unknown. Bits outside of fields keep their reset value."""
     original: str = ""
-    """Name of the field in the description, if the field got another name when groups were merged."""
+    """Name of the field in the description, if flatten.py renamed the field."""
 
     @property
     def key(self) -> FieldName:
@@ -86,7 +88,7 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """The bits of the field in its register or, for an array, of the first element."""
+        """Mask of the field's bits in the register. For an array, the mask covers the first element."""
         return ((1 << self.bits) - 1) << self.place.bit
 
     @property
@@ -101,12 +103,11 @@ class Field:
 
     @property
     def read_acts(self) -> bool:
-        """True if a read of the field's register has an observable effect."""
         return self.access is AccessType.READ_CLEARS or any(name != self.key for name in self.read_invalidates)
 
     @property
     def write_acts(self) -> bool:
-        """True if a write has effects beyond the field, or if later reads do not return the written value."""
+        """True if a write changes more than the field, or if later reads do not return the written value."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property
@@ -128,7 +129,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C struct. `nbytes` is 0 if the fields have no places yet."""
+    """Fields and groups that form one C struct. The size `nbytes` is 0 until the fields have places."""
 
     name: str
     members: tuple[Field | SubGroup, ...]
@@ -148,8 +149,6 @@ class RegisterGroup:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A peripheral: its address, and the C pointer `name` to its group."""
-
     name: str
     group: str
     base: int
@@ -157,17 +156,17 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All peripherals, and all groups in an order in which each group follows the groups that it contains."""
+    """All peripherals and all groups. A group comes after the groups that it contains."""
 
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
     is_fixed: bool
-    """True if the places of fields are given, as for existing chips."""
+    """True if the description states the place of each field, as for existing chips."""
 
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""Fields of these two types may share bits, because reads and writes may reach different registers."""
+"""Fields of these two types may share bits, because a chip may have different registers for reads and for writes."""
 
 
 def check(description: Description) -> None:

@@ -1,4 +1,4 @@
-"""Describes how a driver uses registers. Each function is a list of events, such as accesses, in execution order."""
+"""Describes how a driver uses registers: each function is a list of accesses and other events in execution order."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -6,10 +6,10 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""Position of the first byte of a piece of source, and the position after its last byte."""
+"""Start and end of a piece of source, in bytes. The end is the position after the last byte."""
 Context = tuple[int, ...]
-"""Numbers of the branches and loops around code, outermost first. Code with equal numbers runs equally often, in source
-order.
+"""Indices of the branches and loops around a statement, outermost first. Statements with equal indices run equally
+often, in source order.
 """
 
 
@@ -23,7 +23,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A struct member in an expression. `span` covers the expression from its start to this member."""
+    """A struct member in an expression. The attribute `span` reaches from the start of the expression to the member."""
 
     member: Field | SubGroup
     span: Span
@@ -40,7 +40,7 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field is accessed. A function call counts as a variable with an empty name."""
+    """Variables that determine which field is accessed. A function call is listed as a variable with an empty name."""
 
     @property
     def field(self) -> Field:
@@ -52,7 +52,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block. `blocks` has the numbers of the enclosing blocks, outermost first."""
+    """A statement of a block. The attribute `blocks` has the indices of the enclosing blocks, outermost first."""
 
     span: Span
     context: Context
@@ -72,7 +72,7 @@ class FieldAccess:
     context: Context
     host: Host
     span: Span
-    """The piece of source that the rewrite replaces: the field's expression, or the whole assignment."""
+    """The piece of source that is replaced: the field's expression, or the whole assignment."""
     operator: str = ""
     """Operator of an assignment, such as =, += or ++, or "" for a read in an expression."""
     value: Span | None = None
@@ -107,7 +107,7 @@ class Function:
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """For each branch or loop, by its number: the accesses and variables that its condition reads."""
+    """For the index of each branch or loop: the accesses and variables in its condition."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
 
@@ -130,8 +130,9 @@ class Function:
 class Driver:
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
-    """Groups to which pointers of the driver may lead."""
     indexed: frozenset[tuple[str, str]]
-    """Arrays that the driver accesses with an unknown index, each as the names of its group and its member."""
+    """Arrays that the driver accesses with an unknown index. Each array is given by the names of its group and of its
+    member.
+    """
     words: tuple[tuple[Span, str], ...]
     used_by_interrupts: frozenset[tuple[str, str]]

@@ -1,4 +1,6 @@
-"""Merges nested groups into outer groups if no pointer and no unknown index leads to the nested group (6.4.3)."""
+"""Merges nested groups of fields into the groups around them (6.4.3). A group stays if a pointer or an unknown index
+leads to it.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -7,13 +9,11 @@ from tflm_memopt.registers.description import BitPlace, Description, Field, Regi
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 Groups = Mapping[str, RegisterGroup]
-"""The groups that remain after nested groups were merged, by name. Each group follows the groups that it contains."""
+"""Groups by name, after the merge. A group comes after the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The field that an access reaches after nested groups were merged."""
-
     group: str
     anchor: Span
     is_pointer: bool
@@ -38,8 +38,8 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that remain after nested groups were merged. An array remains only if the driver uses an
-    unknown index.
+    """Return the groups that remain after the merge. An array of groups remains only if the driver uses an unknown
+    index.
     """
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
@@ -52,7 +52,6 @@ def flatten(description: Description, driver: Driver) -> Groups:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups that a device, a pointer or an unknown index reaches, and the groups around these groups."""
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

@@ -1,4 +1,4 @@
-"""Generates C from a driver and a description, step by step."""
+"""Generates C from a driver and a description of its registers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. `loads` and `stores` are the loads and stores of all accessor calls."""
+    """A driver in plain C with its accessors. The totals `loads` and `stores` are over all accessor calls."""
 
     driver: str
     header: str
@@ -37,10 +37,10 @@ class Generated:
     combined: Version
     memory_map: int
     regions: Mapping[str, Sequence[Sequence[str]]]
-    """For each function, the sets of accesses that were combined."""
+    """For each function, the sets of accesses that become one access."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files and return the paths, or write no file if one is in `sources` or not writable."""
+        """Write all files and return their paths. Writes nothing if a path is in `sources` or cannot be written."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         return write_files(files, sources)
 
@@ -59,9 +59,9 @@ def generate(
     driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
     folders: Sequence[Path] = (),
 ) -> Generated:  # fmt: skip
-    """Return the files of a driver and its report. Raises RegisterError.
+    """Return the generated files and the report. Raises RegisterError.
 
-    With `place`, the function chooses the bits of each field, even if the description already does. The parser
+    If `place` is true, the function chooses the bits of each field, even if the description already does. The parser
     searches `folders` for headers.
     """
     is_svd = description_path.suffix.lower() in (".svd", ".xml")
@@ -105,8 +105,8 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses. A combination of fields that costs more than it saves is left
-        out.
+        """Choose the layout with the fewest accesses. Fields are not combined if the combination costs more than it
+        saves.
         """
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)
@@ -122,8 +122,8 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the sets of combined accesses of each function. Without a layout, all fields of a group count as one
-        register.
+        """Return the sets of accesses of each function that become one access. Without a layout, all fields of a group
+        count as one register.
         """
 
         def acts(access: FieldAccess) -> bool:

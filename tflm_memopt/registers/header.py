@@ -1,4 +1,4 @@
-"""Reads a description from a header in the language extension (6.3.1, 6.3.2): bit field groups, effects, devices."""
+"""Reads groups of fields, effects and devices from a header in the language extension (6.3.1, 6.3.2)."""
 
 import re
 from pathlib import Path
@@ -76,7 +76,7 @@ def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> A
 
 
 def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
-    """Return the fields that a word lists: FIELD for `group`, GROUP::FIELD, or GROUP:: for all fields of GROUP."""
+    """Return the fields that an annotation lists: FIELD, GROUP::FIELD, or GROUP:: for all fields of GROUP."""
     found = []
     for name in (argument.replace(" ", "") for w, argument in said if w == word):
         owner, _, field = name.rpartition("::")

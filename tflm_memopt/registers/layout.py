@@ -1,4 +1,4 @@
-"""Chooses the register and the bits of each field, as given for a chip or for the fewest accesses (6.4.4)."""
+"""Chooses the register and the bits of each field (6.4.4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,18 +8,18 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, Field,
 from tflm_memopt.registers.flatten import Groups
 
 Combination = frozenset[tuple[str, str]]
-"""Fields that are accessed together, each given as the names of its group and of the field."""
+"""Fields that are accessed together. Each field is given by the names of its group and of the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word of the bus, or an array of words. `byte` is its offset in the group."""
+    """A bus word, or an array of bus words. The attribute `byte` is the offset in the group."""
 
     byte: int
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Value that a write puts into unused bits. If the value is None, a write keeps unused bits."""
+    """Value that a write puts into unused bits. With None, a write keeps the unused bits."""
 
     @property
     def count(self) -> int:
@@ -52,15 +52,15 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: bits to which a driver may write 0 without effect, and bits to which it may write 1 without
-        effect.
-        """
+        """Return two masks: the bits where writing 0 has no effect, and the bits where writing 1 has no effect."""
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the mask of the bits that a write of the bits `written` must read and write back, or 0 for none."""
+        """Return the mask of the bits that must be read before a write of the bits `written`, and be written back. The
+        mask is 0 if the write needs no read.
+        """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(field.all_bits for field in self.fields if not field.is_writable)
@@ -102,15 +102,15 @@ def fixed(groups: Groups) -> Layout:
 
 
 def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
-    """Place fields by a heuristic, which begins with the most frequent and largest combinations.
+    """Choose places by a heuristic, which begins with the most frequent and largest combinations of fields.
 
-    `regions` has the fields of each set of combined accesses of the driver. Fields whose accesses have effects get
+    The argument `regions` has the fields of each set of combined accesses. Fields whose accesses have effects get
     registers of their own.
     """
     order = combinations(regions)
     elements = {part.group for group in groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in groups.values():  # Nested groups come before the groups that contain them.
+    for group in groups.values():
         placed = _placed(group, order, found)
         if group.name in elements:  # the size becomes a power of two, so that indexing is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
@@ -119,7 +119,7 @@ def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
 
 
 def combinations(regions: Iterable[Combination]) -> list[Combination]:
-    """Return the combinations of fields that are accessed together (list C of 6.4.4), with the most frequent first."""
+    """Return the combinations of fields that are accessed together, with the most frequent first (list C of 6.4.4)."""
     uses = Counter(region for region in regions if len(region) > 1)
     return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
 
@@ -145,7 +145,9 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
 
 
 def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
-    """Return `field`, and the fields for the same word, which the driver most often accesses together with `field`."""
+    """Return the argument `field` and further fields for the same word. The driver often accesses these fields
+    together.
+    """
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

@@ -1,4 +1,4 @@
-"""Parses C with libclang. The words of the language extension (6.3) become attributes, which the syntax tree keeps."""
+"""Parses C with libclang. Words of the language extension (6.3) become attributes of the syntax tree."""
 
 import bisect
 import re
@@ -21,9 +21,9 @@ PRELUDE = "prelude.h"
 """Name of a header that the parser includes before the first line of each file."""
 WORDS = "register_words.h"
 PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
-"""Words of the language extension that a driver may contain, each with its replacement in plain C."""
+"""Words of the language extension in drivers, each with its replacement in plain C."""
 LARGEST = 64
-"""Most bits of a field."""
+"""Largest number of bits of a field."""
 _INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
 _HEADERS = {
     "stdbool.h": "#ifndef __cplusplus\n#define bool _Bool\n#define true 1\n#define false 0\n#endif\n",
@@ -32,7 +32,7 @@ _HEADERS = {
     + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
     WORDS: "",
 }
-"""Contents of the standard headers that a driver may include, because libclang comes without headers."""
+"""Contents of the standard headers that a driver may include. The libclang package contains no headers."""
 
 
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
@@ -59,12 +59,16 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return register_words.h, which makes drivers valid C (6.3.4), with `annotation` in place of each [[...]]."""
+    """Return the text of register_words.h, which makes drivers valid C (6.3.4). The text `annotation` replaces each
+    [[...]].
+    """
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
 
 class ParsedFile:
-    """A C file that libclang has parsed. `texts` has contents of headers, and `folders` is searched for others."""
+    """A C file that libclang has parsed. The attribute `texts` has contents of headers. Other headers are searched in
+    `folders`.
+    """
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,
@@ -129,13 +133,13 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether a macro contains the code at the cursor, so that the text cannot be replaced."""
+        """Return whether a macro contains the code at the cursor. Code in a macro cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 
 
 def notes(cursor: Cursor) -> list[tuple[str, str]]:
-    """Return the words of the language extension at a declaration, each with its argument."""
+    """Return the words of the language extension at a declaration, with the argument of each word."""
     found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
     return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
 

@@ -13,7 +13,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""Pieces of new text, and spans of the driver's source, which stand for their text after all edits."""
+"""New text: strings, and spans of the driver's source. A span stands for its text after all edits."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 
@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. An include of the description's file, header[0], becomes an include of header[1]."""
+    """Return the driver with accessor calls. The include of the header header[0] becomes an include of header[1]."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -44,7 +44,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""New text for a span of the source. If a span is empty, the new text is inserted."""
+"""A span of the source, and its new text. With an empty span, the edit only inserts text."""
 
 
 class _Writer:
@@ -71,7 +71,7 @@ class _Writer:
                 self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Write code that reads all combined fields once. Return the variable that holds each access's value."""
+        """Write code that reads all combined fields once. Return the variable with the value of each access."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}
@@ -94,7 +94,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Keep all combined values in variables until the last write, which writes all values together."""
+        """Store all combined values in variables. The last write writes all values together."""
         *early, last = region
         kept: dict[int, Text] = {}
         for access in early:
@@ -148,7 +148,7 @@ class _Writer:
         self.edit((offset, offset), (*lines, separator))
 
     def _whole_line(self, span: Span) -> Span:
-        """Return the span of a statement with its semicolon, or of its whole line if the line contains nothing else."""
+        """Return the span of a statement with its semicolon, or of the line if the line contains nothing else."""
         first, end = span
         end = self.unit.data.index(b";", end) + 1 if self.unit.data[end - 1 : end] != b";" else end
         start = self.unit.data.rfind(b"\n", 0, first) + 1
@@ -168,7 +168,7 @@ class _Writer:
         inside = [edit for edit in self.edits if span[0] <= edit[0][0] and span[0] < edit[0][1] <= span[1]]
         out, at = [], span[0]
         for (first, end), text in sorted(inside, key=lambda edit: (edit[0][0], edit[0][1] > edit[0][0], -edit[0][1])):
-            if first >= at:  # this edit is not inside the previous one
+            if first >= at:
                 out.append(self.unit.text_of((at, first)))
                 out += [piece if isinstance(piece, str) else self.rendered(piece) for piece in text]
                 at = end

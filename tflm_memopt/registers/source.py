@@ -1,4 +1,4 @@
-"""Reads a driver in the language extension (6.3.3) and converts each function from clang's tree to events."""
+"""Reads a driver in the language extension (6.3.3), and converts each function to events."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ STEPS = ("++", "--")
 def read(
     path: Path, text: str, description: Description, header: Path, header_text: str, folders: Sequence[Path] = ()
 ) -> tuple[ParsedFile, Driver]:
-    """Return the driver in `path`. Raises RegisterError with file and line."""
+    """Return the parsed file and the driver in `path`. Raises RegisterError with file and line."""
     includes = re.search(rf'^\s*#\s*include\s*"[^"]*\b{re.escape(header.name)}"', text, re.MULTILINE)
     prelude = "" if includes else f'#include "{header.resolve()}"\n'
     unit = ParsedFile(path, text, prelude, {str(header.resolve()): header_text}, folders)
@@ -46,7 +46,7 @@ def read(
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
-    """Return the functions that access neither registers nor volatile variables and only call such functions."""
+    """Return the functions that reach neither registers nor volatile variables, directly or through calls."""
     loud = set[str]()
     calls: dict[str, set[str]] = {}
     for function in definitions:
@@ -145,7 +145,7 @@ class _FunctionReader:
         for child in body.get_children():
             while child.kind in (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
                 child = list(child.get_children())[-1]  # noqa: PLW2901
-            with self._branch(needs):  # a jump to a label may skip everything before the label
+            with self._branch(needs):  # A jump to a label may skip everything before the label.
                 self._statement(child)
 
     def _loop(self, cursor: Cursor) -> None:

@@ -58,7 +58,7 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # the parser raises any exception if a file is not SVD
+    except Exception as error:  # The parser raises any exception if a file is not SVD.
         what = f"the description is not valid CMSIS-SVD: {error}"
         raise lines.of().error(what, "check the file against CMSIS-SVD.xsd") from error
     if not reader.devices:
@@ -70,7 +70,7 @@ def read(path: Path, text: str) -> Description:
 
 
 class _Lines:
-    """An SVD file as an XML tree, for line numbers and vendorExtensions, which the SVD parser leaves out."""
+    """An SVD file as an XML tree, which has the line numbers and vendorExtensions that the SVD parser leaves out."""
 
     def __init__(self, file: str, tree: Any) -> None:
         self.file, self.tree = file, tree
@@ -88,7 +88,9 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line where an XML element begins. `names` are the names of the element and of its parents."""
+        """Return the line where an XML element begins. The argument `names` has the names of the element and of its
+        parents.
+        """
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
@@ -169,13 +171,15 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """Return a property of a field, or the property of its register if the field has none."""
+    """Return a property of a field, or of its register if the field lacks the property."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with its peripheral's side effects, or with all possible effects if the file states none."""
+    """Return the group with the side effects that the file states. If the file states none, all possible effects are
+    assumed.
+    """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
@@ -204,7 +208,7 @@ def _with_effects(
 
 
 def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
-    """Return the field that the path REGISTER.FIELD names. A register without fields counts as one field."""
+    """Return the field with the path REGISTER.FIELD. A register without fields is returned as one field."""
     group = owner.group
     for name in path.split("."):
         member = next((m for m in description.groups[group].members if m.name == _word(name)), None)
@@ -224,7 +228,7 @@ def _word(name: str) -> str:
 
 
 def declarations(description: Description) -> str:
-    """Return C declarations of all groups for the parser of drivers, which needs no places of fields."""
+    """Return C declarations of all groups for the parser of drivers. The places of fields are not needed."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")
@@ -243,7 +247,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout and its side effects as CMSIS-SVD text for read(). In SVD, an array of groups is a cluster."""
+    """Return a layout and its side effects as CMSIS-SVD text for read(). An array of groups becomes an SVD cluster."""
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")

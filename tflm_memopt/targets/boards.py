@@ -1,4 +1,6 @@
-"""Describes common boards (boards.json has the source of each figure), and determines whether a model fits on them."""
+"""Describes common boards, and determines whether a model fits on them. The file boards.json states the source of each
+figure.
+"""
 
 import json
 from collections.abc import Collection, Mapping
@@ -17,11 +19,12 @@ from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
-"""Largest stack of an inference in bytes, by the first letters of the core's name (tests/cores)."""
+"""Largest stack of an inference in bytes, for cores whose names begin with the given letters (measured in tests/cores).
+"""
 
 
 def stack(core: str) -> int:
-    """Return the most bytes of stack that an inference takes on a core.
+    """Return the largest stack of an inference on a core, in bytes.
 
     >>> stack("Cortex-M4F"), stack("Cortex-M55")
     (1272, 1272)
@@ -31,9 +34,9 @@ def stack(core: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board, with sizes in bytes.
+    """A board. All sizes are in bytes.
 
-    `ram` and `flash` include the core software (start-up code, serial port, heap) and the radio stack.
+    The sizes `ram` and `flash` include the core software (start-up code, serial port, heap) and the radio stack.
     """
 
     id: str
@@ -43,11 +46,11 @@ class Board:
     mhz: float
     abi: Abi
     target: str
-    """Name of the target (`--target`) whose kernels suit the board best."""
+    """Value of the option `--target` with the fastest kernels for the board."""
     ram: int
     flash: int
     largest_block: int
-    """Largest contiguous block of the board's RAM, which limits the size of an array."""
+    """Largest contiguous block of the board's RAM in bytes. The block limits the size of an array."""
     core_ram: int
     core_flash: int
     radio_ram: int
@@ -57,13 +60,12 @@ class Board:
     platformio: str = ""
     """Name of the board in PlatformIO, as PLATFORM/BOARD."""
     arduino: bool = True
-    """True if PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
-    """Flash timing at `mhz`, or None if the flash is not described."""
+    """Flash timing at the frequency `mhz`, or None if unknown."""
     external_ram_cycles: SlowCycles | None = None
-    """Additional cycles at `mhz` for a byte of PSRAM or SDRAM instead of a byte of `ram`, or None if unknown."""
+    """Additional cycles per byte in PSRAM or SDRAM, compared with `ram`, at the frequency `mhz`. None if unknown."""
     external_ram: int = 0
-    """Bytes of PSRAM or SDRAM, which is slower than `ram`."""
+    """Size of PSRAM or SDRAM in bytes. This memory is slower than the memory `ram`."""
 
     @property
     def free_ram(self) -> int:
@@ -72,53 +74,55 @@ class Board:
 
     @property
     def arena_limit(self) -> int:
-        """Largest arena in bytes while the core software runs without the radio."""
+        """Largest arena in bytes if the application uses no radio."""
         return max(0, min(self.largest_block, self.free_ram))
 
     @property
     def flash_limit(self) -> int:
-        """Flash in bytes for model, library and TFLM, while the core software runs without the radio."""
+        """Flash in bytes for the model, the C library and TFLM, if the application uses no radio."""
         return max(0, self.flash - self.core_flash)
 
     @property
     def measured_core(self) -> str | None:
-        """Core of costs.json that runs the same code as the board's core, or None."""
+        """Core in costs.json with the same code as the board's core, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
-        """Return the clock of a core of the board. By default, `mhz` is the frequency of the board."""
+        """Return the clock of a core of the board. The default of `mhz` is the board's frequency."""
         mhz = mhz or float(self.mhz)
         slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
         return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)
 
     @property
     def flash_core(self) -> str:
-        """Core of flash.json whose code sizes apply to the board."""
+        """Core in flash.json with the code sizes for the board."""
         return self.measured_core or OTHERS
 
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Tells whether a model fits on a board, and how many bytes stay free. A negative number counts missing bytes."""
+    """Tells whether a model fits on a board, and how many bytes stay free. A negative number of free bytes means that
+    bytes are missing.
+    """
 
     board: str
     name: str
     fits: bool
     fits_with_radio: bool
     ram_left: int
-    """Contiguous bytes of RAM beside the core software, the stack and the arena."""
+    """Contiguous free bytes of RAM, after the core software, the stack and the arena."""
     flash_left: int
-    """Bytes of flash that core software, TFLM, the C library and the model leave."""
+    """Free bytes of flash, after the core software, TFLM, the C library and the model."""
     flash: Footprint
     ram_needed: int
-    """Bytes of the smallest arena with which TFLM runs the model."""
+    """Size in bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     known: bool = True
-    """Whether the arena use of all operators is known, so that `ram_left` is exact and not an upper bound."""
+    """Whether the arena use of all operators is known. If not, `ram_left` is an upper bound."""
     runs: bool = True
     slow_left: int = 0
-    """Bytes of external RAM that the plan's slow memory leaves free."""
+    """Free bytes of external RAM, after the plan's slow memory."""
 
     @property
     def undecided(self) -> bool:
@@ -138,7 +142,6 @@ class BoardFit:
 
 @cache
 def boards() -> Mapping[str, Board]:
-    """Return all boards by id, with the smallest RAM first."""
     text = resources.files("tflm_memopt.targets").joinpath("boards.json").read_text(encoding="utf-8")
     found = [_board(key, values) for key, values in json.loads(text).items()]
     return {board.id: board for board in sorted(found, key=lambda b: (b.ram, b.id))}
@@ -155,7 +158,7 @@ def _board(key: str, values: dict[str, Any]) -> Board:
 
 
 def board(name: str) -> Board:
-    """Return the board with this id. Raises UsageError for an unknown board."""
+    """Return the board with the id `name`. Raises UsageError for an unknown board."""
     if name not in boards():
         words = {f"{b.name} {b.chip}": key for key, b in boards().items()}
         hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL --all` lists all boards"])
@@ -164,13 +167,17 @@ def board(name: str) -> Board:
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:
-    """Return whether a board can run packed programs. All Espressif chips run programs for ESP-NN (TMO_RUNS_ESP)."""
+    """Return whether a board can run programs with packed weights. All Espressif chips run programs for ESP-NN
+    (TMO_RUNS_ESP).
+    """
     own = {Family.ESP} if on.chip.startswith("ESP32") else set()
     return set(packed) <= own | set(TARGETS[on.target].runs)
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
-    """Return how a model fits on a board. The plan places `slow` bytes in external RAM."""
+    """Return how a model fits on a board. The argument `slow` is the number of bytes that the plan places in external
+    RAM.
+    """
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.free_ram, on.largest_block) - need
@@ -185,5 +192,5 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
-    """Return how a model fits on each known board. The plan places `slow` bytes in external RAM."""
+    """Return how a model fits on each known board. The argument `slow` is the number of bytes in external RAM."""
     return tuple(fit(on, arena, model, slow) for on in boards().values())

@@ -1,4 +1,4 @@
-"""Finds boards by name, and reads boards that a user describes in a TOML file, for `--board my.toml`."""
+"""Finds boards by name, and reads boards from TOML files of the user (`--board my.toml`)."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -21,12 +21,12 @@ HINT = "docs/targets.md shows an example"
 
 
 def board(name: str) -> Board:
-    """Return a known board, or the board of a TOML file. Raises UsageError for an unknown board or an invalid file."""
+    """Return a known board, or the board in a TOML file. Raises UsageError for an unknown board or an invalid file."""
     return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 
 def own_board(path: Path) -> Board:
-    """Return the board that a file describes. Raises UsageError for a file that is unreadable or invalid."""
+    """Return the board in a TOML file. Raises UsageError for a file that is unreadable or invalid."""
     with about(path):
         document = toml(read_file(path), HINT)
         for key in document.keys() - set(KEYS):
