@@ -1,1 +1,3 @@
-"""The kernel language: descriptions of kernels, their NumPy interpreter, access analysis, rewrites and C writer."""
+"""Kernels as descriptions in Python. The package interprets, analyses and rewrites descriptions, and writes C code for
+them.
+"""

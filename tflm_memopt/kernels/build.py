@@ -38,8 +38,6 @@ Span: TypeAlias = tuple[Number, Number]
 
 @dataclass(slots=True)
 class Builder:
-    """Records the statements of a description in order."""
-
     sizes: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
@@ -47,12 +45,12 @@ class Builder:
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
-        """Declare sizes that are known when the kernel runs."""
+        """Declare sizes that are known only when the kernel runs."""
         self.sizes += names
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Declare 32-bit numbers, other than sizes, that are known when the kernel runs."""
+        """Declare 32-bit numbers that are known only when the kernel runs. A number is not a size."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
@@ -65,12 +63,12 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), aligned=aligned))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """Declare an input whose rows are at arbitrary addresses, each of which the kernel gets as a pointer."""
+        """Declare an input whose rows are at arbitrary addresses. The kernel gets a pointer to each row."""
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. Each output element must be stored exactly once. The function ram() explains `strides`."""
+        """Declare an output. The kernel must store each element exactly once. The function ram() explains `strides`."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
@@ -78,12 +76,12 @@ class Builder:
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major(shape, strides)))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
-        """Declare constants that are part of the kernel itself."""
+        """Declare constants that are stored in the kernel's C code."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major((len(values),)), values=values))
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
-        """Open a loop, whose statements run for each value of the variable in [0, extent)."""
+        """Open a loop. The loop variable takes each value from 0 to `extent` - 1."""
         self.open.append([])
         yield Index.name(var)
         body = self.open.pop()
@@ -91,8 +89,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition, whose statements run if 0 <= at < extent. A condition that depends on a register may not
-        contain accesses to RAM.
+        """Open a condition, whose statements run if 0 <= `at` < `extent`. If `at` is a register, the statements may not
+        access RAM.
         """
         self.open.append([])
         yield
@@ -110,15 +108,15 @@ class Builder:
         return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM. The register `by` has the number of elements to skip."""
+        """Load an element of a tensor in RAM. The index is increased by the value of the register `by`."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant. The register `by` has the number of elements to skip, as in a table lookup."""
+        """Load a constant. The index is increased by the value of the register `by`, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Scale `value` by multiplier and by 2^(shift - 31) with two roundings. The multiplier is at least 0."""
+        """Multiply `value` by `multiplier` and by 2^(shift - 31), with two roundings. The multiplier is at least 0."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:
@@ -126,25 +124,24 @@ class Builder:
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Number) -> Reg:
-        """Return a new register with the result of an operation that meaning.py defines."""
+        """Return a new register with the result of an operation. The module meaning.py defines all operations."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
 
     def assign(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation that meaning.py defines."""
+        """Set the register `to` to the result of an operation. The module meaning.py defines all operations."""
         self._say(Compute(op, to, tuple(o if isinstance(o, Reg) else Index.of(o) for o in operands)))
 
     def dot(self, to: Reg, a: Number, b: Number) -> None:
-        """Add the product of a and b to a register."""
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation, whose first operand is `to` itself."""
+        """Set the register `to` to the result of an operation. The first operand is the old value of `to`."""
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:
-        """Scale a sum by multiplier and by 2^(shift - 31), add zero_point, and clamp the result to int8.
+        """Multiply a sum by `multiplier` and by 2^(shift - 31), add `zero_point`, and clamp the result to int8.
 
         Source in TFLM: MultiplyByQuantizedMultiplier of kernels/internal/common.cc, with two roundings.
         """
@@ -152,8 +149,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return the product of `value` and `multiplier`, divided by 2^31, minus 1 if `value` is negative. TFLM rounds
-        twice for right shifts, so saturated() rounds the result of this function again.
+        """Return `value` * `multiplier` / 2^31, minus 1 if `value` is negative. The function saturated() rounds the
+        result a second time, as TFLM does.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)
@@ -168,16 +165,15 @@ class Builder:
         return self.compute("min", Type.INT8, x, span[1])
 
     def scale_right(self, value: Reg, multiplier: Number, zero: Number, right: Number) -> Reg:
-        """Scale `value` by multiplier / 2^(31 + right) with TFLM's two roundings, and add `zero`."""
+        """Multiply `value` by multiplier / 2^(31 + right) with TFLM's two roundings, and add `zero`."""
         return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
 
     def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
-        """Clamp to [low, high], as int8 or another type that holds these bounds."""
+        """Clamp `value` to a range. The type `kind` must hold both bounds of the range."""
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))
 
     def ram_store(self, tensor: Array, value: Reg, *at: Index | int) -> None:
-        """Store an element of a tensor in RAM."""
         self._say(Store(tensor, _indices(at), value))
 
     def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory, by: Reg | None = None) -> Reg:
@@ -199,7 +195,9 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that makes a KernelProgram of a function. By default, the kernel has the function's name."""
+    """Return a decorator that converts a function to a KernelProgram. The default name of the kernel is the function's
+    name.
+    """
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()

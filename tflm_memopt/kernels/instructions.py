@@ -1,7 +1,7 @@
 """Lists the instructions of each family of cores.
 
-Each row has an operation, which meaning.py defines, and the C code that computes it. An operation without an
-instruction becomes other operations (rewrites.py).
+An entry has an operation, which meaning.py defines, and C code that computes the operation. The module rewrites.py
+replaces operations without an instruction.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,26 +11,28 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
 
 Shape = tuple[str, ...]
-"""Operands have the shape "s" for a scalar or number, "f" for a float32 scalar, or "v8", "v16" or "v32" for vectors."""
+"""Shapes of operands: "s" for an integer scalar, "f" for a float32 scalar, and "v8", "v16" or "v32" for vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. In an instruction's text, `{d}` is the result, and `{a}`, `{b}` and `{c}` are the operands."""
+    """An instruction with its C code `text`. In the code, `{d}` stands for the result, and `{a}`, `{b}` and `{c}` stand
+    for the operands.
+    """
 
     op: str
     to: str
     takes: Shape
     text: str
     width: int = 0
-    """Element width in bits to which the vector unit must be set, or 0 for any width."""
+    """Element width in bits that the vector unit must have, or 0 for any width."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
     registers: int
     group: int
-    """Number of registers that a vector of the widest elements of a loop takes."""
+    """Number of registers of a vector with the widest elements of a loop."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -43,20 +45,22 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Describes vectors that are C variables with 32-bit lanes, for which the compiler chooses registers."""
+    """Describes vectors that are C variables with 32-bit lanes. The compiler chooses their registers."""
 
     lanes: int
     type: str
     load: Mapping[Type, str]
     last: str
-    """Statement at the start of a loop's last iteration, which masks lanes beyond the `{left}` remaining elements."""
+    """Statement at the start of a loop's last iteration. The statement masks the lanes after the `{left}` remaining
+    elements.
+    """
     last_load: Mapping[Type, str]
-    """Expression that replaces `load` in the last loop iteration, where masked lanes are 0."""
+    """C expression that replaces `load` in the last iteration. Masked lanes become 0."""
     store: Mapping[Type, str]
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Statements at the start and at the end of an innermost loop over `{n}` elements. The end statement jumps to
-    `{again}` while `{left}` is not 0. The last iteration masks missing lanes.
+    """Statements at the start and at the end of an innermost loop over `{n}` elements. The end statement jumps to the
+    label `{again}` until the counter `{left}` is 0.
     """
 
 
@@ -65,7 +69,7 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """For each operation without a vector instruction on the core: a function that replaces the operation by others."""
+    """Functions that replace operations without a vector instruction, by the operation's name."""
     vectors: VectorUnit | None = None
     begins: str = ""
     lanes: LaneUnit | None = None
@@ -73,7 +77,7 @@ class InstructionTable:
     head: str = ""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Return the instruction for an operation. Raises KernelError if the core has no such instruction."""
+        """Return the instruction for an operation. Raises KernelError if the core has no fitting instruction."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:
@@ -184,7 +188,9 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""Instructions of RISC-V "V" 1.0, sections 11 to 12. vsmul, vssra and vnclip round halves up, because vxrm is 0."""
+"""Instructions of RISC-V "V" 1.0, sections 11 to 12. The register vxrm is 0, so vsmul, vssra and vnclip round halves
+up.
+"""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
@@ -213,7 +219,9 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand x / 2^e, with halves away from zero: subtract 1 if x < 0 and e != 0, then shift with halves rounded up."""
+    """Replace x / 2^e, which rounds halves away from zero. The new operations subtract 1 from x if x < 0 and e != 0,
+    and round halves up.
+    """
     x, exponent = one.operands
     if not one.to.along:
         return [one]
@@ -231,7 +239,7 @@ def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Before a dot or a 16-bit difference, widen int8 vectors to int16."""
+    """Widen the int8 operands of a dot product or of a 16-bit difference to int16."""
     before: list[Compute] = []
     operands: list[Operand] = []
     for k, value in enumerate(one.operands):
@@ -266,7 +274,9 @@ def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right: subtract 1 from the product if x is negative, and shift right with halves rounded up."""
+    """Replace scale_right by a product and a right shift that rounds halves up. The product is reduced by 1 if x is
+    negative.
+    """
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
     parts = [
@@ -280,9 +290,10 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right for cores that can add the upper 32 bits of a product to a sum. x * m / 2^31 becomes
-    x + x * m2 / 2^32, where m2 is 2 * m - 2^32. The rounding constant of the right shift, and the zero point, are added
-    to x before the shift.
+    """Replace scale_right on cores that can add the upper 32 bits of a product to a sum.
+
+    The product x * m / 2^31 becomes x + x * m2 / 2^32, where m2 is 2 * m - 2^32. The zero point, and the rounding
+    constant of the right shift, are added to x before the shift.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")
@@ -322,7 +333,8 @@ MVE_INSTRUCTIONS = (
     Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
     Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
 )
-"""Instructions of Armv8.1-M, as functions of arm_mve.h that each become one instruction."""
+"""Instructions of Armv8.1-M, written as functions of arm_mve.h. The compiler turns each function into one instruction.
+"""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),

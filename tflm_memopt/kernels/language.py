@@ -1,9 +1,9 @@
-"""Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
+"""Data structures that describe a kernel.
 
-At first, every register of a kernel holds a single number. `rewrites.py` vectorises loops. A vectorised loop runs one
-iteration in each lane of the core, and registers that depend on the loop's variable become vectors.
+A register first holds a single number. The module rewrites.py vectorises loops, so that each lane of the core runs one
+iteration. Registers that depend on the loop variable then become vectors.
 
-The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
+The vocabulary is that of vMCU (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Only kernels in C use this type, for wide sums."""
+    """Only kernels in C use 64-bit integers, for wide sums."""
     FLOAT32 = "float32", 32
-    """Only scalars have this type, never vectors."""
+    """Floats are always scalars, never vectors."""
 
     def __init__(self, short: str, bits: int) -> None:
         self.short = short
@@ -58,11 +58,10 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """For each product of the sum: its constant factor, and the sorted names of its other factors."""
+    """A constant factor and the sorted names of the remaining factors, for each product of the sum."""
 
     @staticmethod
     def name(name: str) -> Index:
-        """Return the expression for an extent, a parameter or a loop variable."""
         return Index(((1, (name,)),))
 
     @staticmethod
@@ -95,8 +94,8 @@ class Index:
         return total
 
     def slope(self, name: str) -> Index:
-        """Return how much the expression grows when `name` grows by one. Raises ValueError if the expression is not
-        linear in `name`.
+        """Return the factor of `name` in a linear expression. Raises ValueError for an expression that is not linear in
+        `name`.
         """
         slope = Index(())
         for factor, names in self.terms:
@@ -111,7 +110,7 @@ class Index:
         return frozenset(name for _, names in self.terms for name in names)
 
     def put(self, name: str, value: Index | int) -> Index:
-        """Return the expression with `name` replaced by another expression."""
+        """Return the expression after replacing the variable `name` by the expression `value`."""
         values = [
             [Index.of(factor), *(value if n == name else Index.name(n) for n in names)] for factor, names in self.terms
         ]
@@ -139,29 +138,27 @@ class Array:
     type: Type
     shape: tuple[Index, ...]
     strides: tuple[Index, ...]
-    """Distance in elements from one index to the next along each axis."""
+    """Distance in elements between consecutive indices of each axis."""
     written: bool = False
     values: tuple[int, ...] = ()
     aligned: bool = True
-    """True if elements are aligned as C requires, False if they may be at any address."""
+    """True if elements are aligned as C requires, and False if they may be at any address."""
     pointers: bool = False
-    """True if C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
+    """True if the C code gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
-        """Return the position of an element, counted in elements from the tensor's start."""
+        """Return the position of an element, counted in elements from the start of the tensor."""
         return sum((index * stride for index, stride in zip(at, self.strides, strict=True)), Index(()))
 
     @property
     def reach(self) -> Index:
-        """The number of elements from the first to the last one in memory, including gaps."""
+        """Number of elements from the first to the last element in memory, including gaps."""
         return self.offset([extent - 1 for extent in self.shape]) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """A register (RegAlloc in vMCU). A vector register holds one value per iteration of the vectorised loop over
-    `along`.
-    """
+    """A register (RegAlloc in vMCU). A vector register holds a value for each iteration of a vectorised loop."""
 
     name: str
     type: Type
@@ -170,7 +167,7 @@ class Reg:
 
 
 Operand: TypeAlias = Reg | Index
-"""A register, or a number that all lanes share."""
+"""A register, or a number that is the same for all lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +178,13 @@ class Load:
     tensor: Array
     at: tuple[Index, ...]
     by: Reg | None = None
-    """Register that holds an additional offset in elements, as for a table lookup."""
+    """Register that holds an additional offset in elements, as in a table lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Stores the result of an operation, modulo 2^32, in the register `to` (meaning.py). The operation "dot" adds its
-    result to `to`.
+    """Stores the result of an operation, modulo 2^32, in the register `to`. The operation "dot" adds its result to the
+    old value.
     """
 
     op: str
@@ -208,20 +205,20 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """True if each lane of the core's vectors runs one iteration, so that registers in the body are vectors."""
+    """True if each lane of the core's vectors runs one iteration. Registers in the loop are then vectors."""
     group: int = 0
-    """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
+    """Number of registers for a vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
-    """Number of iterations that the body executes at once. `rest` executes the remaining iterations one by one."""
+    """Number of iterations that the attribute `body` runs at once."""
     rest: tuple[Statement, ...] = ()
-    """Statements of one iteration, or a loop over the same variable for the remaining iterations."""
+    """Statements that run the remaining iterations one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The body runs if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
+    """Statements that run if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
 
-    If `at` is a register, the body does not access RAM, so that no access to RAM depends on data.
+    If `at` is a register, the statements do not access RAM, so that no access to RAM depends on data.
     """
 
     at: Operand
@@ -234,13 +231,13 @@ Statement: TypeAlias = Load | Compute | Store | For | When
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """A kernel: a description, or the result of rewriting one."""
+    """A kernel, as described or after rewriting."""
 
     name: str
     about: str
     extents: tuple[str, ...]
     parameters: tuple[str, ...]
-    """Names of numbers that are known only when the kernel runs, such as zero points and limits."""
+    """Names of numbers that are known only when the kernel runs, such as zero points."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = ()
@@ -269,7 +266,9 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with changed registers and indices. A loop or a condition keeps its body."""
+    """Return a statement after replacing its registers and indices. The statements inside a loop or a condition stay as
+    they are.
+    """
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)

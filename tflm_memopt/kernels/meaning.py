@@ -1,7 +1,7 @@
-"""Interprets descriptions of kernels. The interpreter is slow and serves as the kernels' specification.
+"""Interprets descriptions of kernels. The slow interpreter is the specification of all kernels.
 
-The interpreter raises KernelError for an access outside a tensor, a read of an element that was never stored, a second
-store of an output element, a read of an empty register, and a value that does not fit its register.
+The interpreter raises KernelError for an access outside a tensor, and for a read of an empty register or an element
+without a value. A second store of an output element, and a value that does not fit its register, are errors, too.
 """
 
 import math
@@ -35,11 +35,11 @@ Arrays = Mapping[str, NDArray[np.generic]]
 Number: TypeAlias = Any
 """Value of a register: an int, or a numpy.float32."""
 Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
-"""A statement, and the value of each extent, parameter and loop variable."""
+"""A statement, and the values of extents, parameters and loop variables."""
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""This number exceeds int16 even after any zero point is added."""
+"""A number that exceeds int16 even after a zero point is added."""
 
 
 def wrap32(x: int) -> int:
@@ -47,12 +47,12 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return a * b / 2^31, rounded with halves up. `b` must be at least 0, or the product must fit an int32."""
+    """Return a * b / 2^31, with halves rounded up. Either `b` is at least 0, or the product fits an int32."""
     return (a * b + (1 << 30)) >> 31
 
 
 def away_from_zero(x: int, divisor: int) -> int:
-    """Return x / divisor, rounded with halves away from zero."""
+    """Return x / divisor, with halves rounded away from zero."""
     half = divisor // 2
     return -((half - x) // divisor) if x < 0 else (x + half) // divisor
 
@@ -62,7 +62,7 @@ def round_shift(x: int, exponent: int) -> int:
 
 
 def shift_right_rounded(x: int, exponent: int) -> int:
-    """Return x / 2^exponent, rounded with halves up."""
+    """Return x / 2^exponent, with halves rounded up."""
     return (x + ((1 << exponent) >> 1)) >> exponent
 
 
@@ -71,12 +71,14 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
 
 
 def scale_right(x: int, multiplier: int, zero: int, right: int) -> int:
-    """Scale x by multiplier / 2^(31 + right) with TFLM's two roundings for right shifts, and add `zero`."""
+    """Return x * multiplier / 2^(31 + right) + zero. The product is rounded twice, as in TFLM's right shifts."""
     return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
 
 
 def rescale_wide(x: int, multiplier: int, shift: int) -> int:
-    """Return rescale() for 64-bit values, with the upper 16 bits of the multiplier and one rounding."""
+    """Return the result of rescale() for a 64-bit value. The function uses the upper 16 bits of the multiplier and
+    rounds once.
+    """
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < MOST - (1 << 16) + 1 else (1 << 15) - 1
     return shift_right_rounded(x * reduced, 15 - shift)
 
@@ -86,18 +88,20 @@ def clip(x: int, bits: int) -> int:
 
 
 def nearest(x: np.float32) -> int:
-    """Return the nearest integer, clamped to [-FAR, FAR]. Halves are rounded away from zero, and NaN gives 0."""
+    """Return the nearest integer, clamped to [-FAR, FAR]. Halves are rounded away from zero. NaN becomes 0."""
     clamped = 0.0 if np.isnan(x) else min(max(float(x), -FAR), FAR)
     return int(math.copysign(math.floor(abs(clamped) + 0.5), clamped))
 
 
 def whole(x: np.float32) -> int:
-    """Return x without its fraction, saturated to int32, or 0 for NaN."""
+    """Return x without its fraction, saturated to int32. NaN becomes 0."""
     return 0 if np.isnan(x) else int(min(max(float(x), -MOST - 1), MOST))
 
 
 def floor_modulo(x: np.float32, y: np.float32) -> Number:
-    """Return the remainder of x / y for a quotient rounded down, with y's sign. A remainder of zero has x's sign."""
+    """Return the remainder of x / y, for a quotient that is rounded down. The remainder has the sign of y, and a zero
+    has the sign of x.
+    """
     rest = np.fmod(x, y)
     return rest + y if rest != 0 and (y < 0) != (rest < 0) else rest
 
@@ -152,8 +156,9 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Each function computes an operation's result, which the interpreter then cuts to 32 bits. Operations in OWN have the
-old value of the result's register as their first operand.
+"""Functions that compute the results of operations. The interpreter cuts results to 32 bits.
+
+An operation in OWN takes the old value of its result register as the first operand.
 """
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
@@ -163,10 +168,9 @@ LONGEST_SHIFT = 31
 def walk(
     body: Sequence[Statement], values: dict[str, int], held: Callable[[Reg], int] = lambda _: 0
 ) -> Iterator[Executed]:
-    """Yield all statements except loops and conditions, in execution order.
+    """Yield all statements in execution order. Loops and conditions are not yielded, but their statements are.
 
-    The function `held` returns a register's value, so that conditions can be tested. A yielded dictionary is valid
-    until the next statement.
+    The function `held` returns the value of a register. A yielded dictionary is valid until the next statement.
     """
     for one in body:
         if isinstance(one, When):
@@ -183,7 +187,7 @@ def walk(
 
 
 def position(one: Load | Store, values: Extents) -> int:
-    """Return the number of the element of its tensor that a statement accesses."""
+    """Return the index of the element that a statement accesses. The index counts from the start of the tensor."""
     return sum(at.at(values) * stride.at(values) for at, stride in zip(one.at, one.tensor.strides, strict=True))
 
 
@@ -192,7 +196,7 @@ class Machine:
     kernel: KernelProgram
     memory: dict[str, NDArray[Any]]
     valid: dict[str, NDArray[np.bool_]]
-    """Masks of the elements that may be read: constants, inputs and stored elements."""
+    """Masks of the elements that a kernel may read: constants, inputs, and elements that were stored."""
     registers: dict[str, Number] = field(default_factory=dict)
 
     def load(self, one: Load, values: Extents) -> None:
@@ -256,10 +260,10 @@ class Machine:
 
 
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Run a kernel without a schedule, and return its outputs and workspaces as flat arrays.
+    """Run a kernel. Return its outputs and workspaces as flat arrays.
 
-    `values` has the extents and parameters. `arrays` has the inputs and constants in the order of their strides. Raises
-    KernelError.
+    The argument `values` has the extents and parameters. The argument `arrays` has the inputs and constants as flat
+    arrays, in the order of their strides. Raises KernelError.
     """
     memory, valid = {}, {}
     for tensor in kernel.tensors:
@@ -292,7 +296,6 @@ def _places(tensor: Array, values: Extents) -> NDArray[np.int64]:
 
 
 def reads(one: Statement) -> tuple[Reg, ...]:
-    """Return the registers whose values a load, a store or an operation uses."""
     match one:
         case Load():
             return (one.by,) if one.by else ()
@@ -305,5 +308,4 @@ def reads(one: Statement) -> tuple[Reg, ...]:
 
 
 def registers(one: Statement) -> tuple[Reg, ...]:
-    """Return all registers of a load, a store or an operation."""
     return (*reads(one), one.to) if isinstance(one, (Load, Compute)) else reads(one)

@@ -1,8 +1,7 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-From these ranges, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
-reads a kernel's description once, without numbers for extents and parameters, and follows values from loads through
-registers to stores. A value that is used after its loop counts as dependent on all iterations of that loop.
+The analysis reads a description once, without values of extents and parameters. It follows values from loads through
+registers to stores. A value that is used after its loop counts as dependent on all iterations of the loop.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ from tflm_memopt.kernels.meaning import OWN
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""This variable stands for the output's index along an axis."""
+"""Variable for the output's index along an axis."""
 ALL = "'"
-"""A loop variable with this suffix stands for all iterations of the loop."""
+"""Suffix of a loop variable that stands for all iterations of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """The indices of an input along one axis that an output element needs. The product of an index and `per` is at
-    least `first` and less than `first + extent`.
+    """Indices of an input along one axis that an output element needs. For a needed index i, i * per is in [first,
+    first + extent).
     """
 
     axis: int | None
-    """Axis of the output whose index determines the input indices, or None if no output index determines them."""
+    """Axis of the output whose index determines the input indices, or None if there is no dependence."""
     first: Index
     extent: Index
     per: Index = field(default=Index.of(1))
@@ -56,8 +55,8 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange in numbers. Output index y needs each input index whose product with `per` is at least y * step +
-    begin, and less than this number plus `extent`.
+    """An AxisRange with numbers. Output index y needs the input indices i with y * step + begin <= i * per < y * step +
+    begin + extent.
     """
 
     step: int
@@ -66,11 +65,9 @@ class AxisSteps(NamedTuple):
     per: int = 1
 
     def first(self, y: _Number) -> _Number:
-        """Return the first input index that output index y needs."""
         return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
-        """Return one more than the last input index that output index y needs."""
         return self._index(y * self.step + self.begin + self.extent)
 
     @property
@@ -78,7 +75,7 @@ class AxisSteps(NamedTuple):
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
-        """Return the length of the range of input indices that `count` consecutive output elements need."""
+        """Return the number of input indices that `count` consecutive output elements span."""
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:
@@ -87,14 +84,12 @@ class AxisSteps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InputNeed:
-    """The elements of one input that an output element depends on."""
-
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Names of the operations that combine several values of the input into one."""
+    """Names of operations that combine several input values."""
     early: bool
-    """True if each iteration of a loop loads all of its values before it stores."""
+    """True if each iteration of a loop loads all of its values before its first store."""
 
     @property
     def own(self) -> tuple[bool, ...]:
@@ -107,8 +102,6 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """The output of a kernel, and the elements of each input that one output element needs."""
-
     output: Array
     inputs: Mapping[str, InputNeed]
 
@@ -127,10 +120,10 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """The kernel loads the element only if each expression is at least 0 and below its limit."""
+    """Pairs of an expression and a limit. The kernel loads the element only if each expression is in [0, limit)."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
-    """True if a register adds an offset to the index."""
+    """True if the value of a register is added to the index."""
 
 
 Sources: TypeAlias = frozenset[_Source]
@@ -138,7 +131,7 @@ _NONE: Sources = frozenset()
 
 
 def needs(kernel: KernelProgram) -> OutputNeeds:
-    """Return which input elements an element of a kernel's only output needs. Raises KernelError for several stores to
+    """Return the input elements that an element of the kernel's output needs. Raises KernelError for several stores to
     RAM.
     """
     places = [*_places(kernel.body)]
@@ -215,7 +208,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """After a loop has ended, replace its variable in all indices by a variable that stands for all iterations."""
+    """At the end of a loop, replace its variable in all indices. The new variable stands for all iterations."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -253,9 +246,9 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return (first, n, factor): the product of factor and a load's index along an axis is in [first, first + n).
+    """Return the expressions (first, n, factor). The product of `factor` and the load's index is in [first, first + n).
 
-    A condition 0 <= a - s * i < n on a loop index i limits s * i to the range from a - n + 1 to a.
+    A condition 0 <= a - s * i < n on the loop index i limits s * i to the range from a - n + 1 to a.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]

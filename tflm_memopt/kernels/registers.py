@@ -1,4 +1,4 @@
-"""Allocates the registers of a vector unit. A vector occupies registers from its first value to its last use."""
+"""Allocates the registers of a vector unit. A vector keeps its registers from its first value to its last use."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,9 +9,10 @@ from tflm_memopt.kernels.meaning import registers
 
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
-    """Return the first register number of every vector in the body of a vectorised loop. A result may reuse the
-    registers of an equally large operand that is used for the last time. Raises KernelError if the vectors do not fit
-    the registers.
+    """Return the first register number of each vector in the body of a vectorised loop. Raises KernelError if the core
+    has too few registers.
+
+    A result may reuse the registers of an equally large operand after the operand's last use.
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)
@@ -36,7 +37,7 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
 
 
 def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[int, int]]]:
-    """Return the statements inside and outside of loops in order, and the first and last position of each loop."""
+    """Return all statements in order, and the first and last position of each loop."""
     order: list[Statement] = []
     loops: list[tuple[int, int]] = []
     for one in body:
@@ -53,7 +54,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return each register's last use. A loop uses a value from before the loop until the loop ends."""
+    """Return the position of each register's last use. A value from before a loop is kept until the loop ends."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

@@ -1,8 +1,6 @@
-"""Rewrites kernels without changing results. A schedule is a list of rewrites, and each rewrite states when it is
-legal.
+"""Rewrites kernels without changing their results. Each rewrite states when it is legal.
 
-As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it
-runs.
+As in Exo (Ikarashi et al., PLDI 2022), a schedule is a list of rewrites, and a kernel is described only once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,10 +35,10 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 
 
 def vectorise(var: str, group: int = 0) -> Rewrite:
-    """Run as many iterations of a loop at once as a core has lanes.
+    """Run one iteration of a loop in each lane of the core.
 
-    Each vector takes `group` registers. Vectorisation is legal if each iteration writes registers and elements that no
-    other iteration reads or writes. All addresses in the loop must be linear in the loop's variable.
+    A vector takes `group` registers. The rewrite is legal if no iteration reads or writes what another iteration
+    writes. All addresses in the loop must be linear in the loop variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -56,10 +54,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    jam() is legal where vectorise() is legal, and where the inner loops are vectorised. `turns` has the number of
-    iterations that run side by side, followed by numbers for the remaining iterations. With `apart`, the code between
-    the inner loops runs for one iteration after the other, which takes fewer registers. The option `apart` is legal if
-    the code between the inner loops changes no value that several iterations read.
+    The numbers of iterations that run side by side are in `turns`, in descending order. The rewrite is legal where
+    vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code between the
+    inner loops runs for one iteration after the other. With `apart`, the code between the inner loops may not change
+    values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -84,11 +82,11 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
 
 def unroll(var: str, *turns: int) -> Rewrite:
-    """Run several iterations of a loop one after the other, without a test in between, while enough iterations are
-    left.
+    """Run several iterations of a loop without a test in between. The rewrite is legal for all loops except vector
+    loops.
 
-    jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
-    all but vector loops. `turns` has the number of iterations, then smaller numbers for the remaining iterations.
+    The numbers of iterations are in `turns`, in descending order. The rewrite changes all loops over the variable,
+    since jam() may have made several.
     """
 
     def unrolled(loop: For) -> For:
@@ -103,9 +101,10 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops. After the rewrite, a load that all iterations share happens once, and each sum
-    is updated in memory. inward() is legal where jam() is legal. The loop must load sums from a workspace, add to the
-    sums in one inner loop, and store the sums.
+    """Move a loop into its inner loops, so that loads common to all iterations happen once. Sums are updated in memory.
+
+    The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner
+    loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -159,7 +158,9 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run turns[0] iterations at once until fewer iterations remain, then turns[1] iterations at once, and so on."""
+    """Run turns[0] iterations at once until too few iterations remain. Then continue with turns[1] iterations, and so
+    on.
+    """
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
@@ -201,7 +202,7 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Return the registers that the body loads or computes, except sums and other registers that it only updates."""
+    """Return the registers that the statements load or compute. Sums that the statements only update are left out."""
     return {one.to.name for one in statements(body) if isinstance(one, (Load, Compute)) and one.to not in reads(one)}
 
 
@@ -221,9 +222,9 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
-    """Replace extents and parameters by numbers, which never changes a result.
+    """Replace extents and parameters by numbers.
 
-    With `aligned`, all callers pass tensors that are aligned as C requires, so that loads need no copies.
+    The option `aligned` states that all callers pass tensors aligned as C requires, so that loads need no copies.
     """
 
     def put(index: Index) -> Index:
@@ -257,9 +258,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Expand operations without an instruction into supported ones. The function `into` returns the statements that
-    replace an operation. Each expansion of an operation is legal and tested.
-    """
+    """Replace operations without an instruction. The function `into` returns the new statements for an operation."""
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         names = iter(range(10_000))
@@ -297,7 +296,9 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError if iterations depend on each other. If `vectors` is true, loops may contain vector loops."""
+    """Raise KernelError if iterations depend on each other. The argument `vectors` tells whether loops may contain
+    vector loops.
+    """
     own: set[str] = set()
     written = {one.to.name for one in statements(loop.body) if isinstance(one, (Load, Compute))}
     for one in statements(loop.body):

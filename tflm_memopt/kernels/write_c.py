@@ -1,7 +1,6 @@
-"""Writes a kernel as a C function for a target's instruction table.
+"""Writes a kernel as a C function for a core's instruction table.
 
-Scalars are variables, which the compiler keeps in registers. Vectors have fixed registers (registers.py), and their
-instructions are assembly, so no compiler intrinsics are needed.
+Scalars become C variables. Vector instructions are assembly with fixed registers, so no compiler intrinsics are needed.
 """
 
 import re
@@ -50,7 +49,7 @@ def _with_32_bit_lanes(one: Statement, *, inside: bool = False) -> Statement:
 
 
 def operands_struct(kernel: KernelProgram) -> str:
-    """Return the struct of a call's arguments, which all targets share: pointers, extents and parameters."""
+    """Return the C struct with a kernel's arguments: pointers, extents and parameters. All cores share the struct."""
     lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
@@ -67,7 +66,7 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
 
 
 def joined(lines: Sequence[str]) -> list[str]:
-    """Join adjacent declarations of one type, as `int32_t a = x[0], b = -a;`."""
+    """Join adjacent declarations of one type, as in `int32_t a = x[0], b = -a;`."""
     text: list[str] = []
     for begins, run in groupby(lines, lambda line: (found := DECLARATION.match(line)) and found[0]):
         if begins is None:
@@ -81,11 +80,11 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 DECLARATION = re.compile(r" *(?:const )?u?(?:int\d+_t|float) (?=\w+ = .*;$)")
 WIDTH = 140
-"""A line of generated C has at most this many columns."""
+"""Largest number of columns of a line of generated C."""
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
-    """Return the definition of tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
+    """Return the C function tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
     how = "; ".join(for_target(kernel, table).schedule)
     about = f"/* docs/kernel-language.md explains the rewrites that made this kernel: {how}. */\n" if how else ""
     head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"
@@ -95,8 +94,8 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return the definition of a C function. `head` is the function's declaration, and `ends` is its last statement.
-    `given` maps the name of an extent, parameter or tensor to its C expression.
+    """Return the definition of a C function. The text `head` is the function's declaration, and `ends` is its last
+    statement. The mapping `given` has the C expression of each extent, parameter or tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -117,8 +116,8 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    The innermost loop of the kernel computes one element of y from x, or from x and other. Each outer loop has
-    one iteration.
+    The innermost loop of the kernel must compute one element of y from x, or from x and other. Each outer loop must
+    have one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -154,19 +153,21 @@ def _anywhere(tensor: Array) -> bool:
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """Return the C expression of a base address, and the index of the element relative to this address."""
+    """Return the C expression of a base address, and the index of an element relative to the base address."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
 
 
 def _signed(index: Index) -> str:
-    """Return a signed C expression, because loop variables are unsigned and addresses may have 64 bits."""
+    """Return an index as a signed C expression. Loop variables are unsigned, and addresses may have 64 bits."""
     return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
 
 
 def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
-    """Return the C expression of an element, or of its first byte if it may be unaligned."""
+    """Return the C expression of an element. For an element that may be unaligned, return the expression of its first
+    byte.
+    """
     base, index = _place(tensor, at)
     if _anywhere(tensor):
         further = f"{index}" + (f" + {by.name}" if by else "")
@@ -184,17 +185,17 @@ class Writer:
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
     width: int = 0
-    """Current element width of the vector unit in bits, or 0 if unknown."""
+    """Current element width of the vector unit in bits, or 0 for an unknown width."""
     last: bool = False
     each: LaneUnit | None = None
     moving: dict[str, str] = field(default_factory=dict)
-    """For the C expression of an address: the name of a pointer that starts there and that a loop advances."""
+    """Names of pointers that a loop advances, by the C expression of the first address."""
     moved_by: str = ""
     inner: frozenset[str] = frozenset()
     parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For the C expression of an array's start: the name of a shared pointer, and the index to which it points."""
+    """Name of a shared pointer, and the index to which it points, by the C expression of the array's start."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -217,7 +218,7 @@ class Writer:
                 self.store(one)
 
     def point(self, run: Sequence[Statement]) -> None:
-        """Declare pointers that several loads share, which simplifies the compiler's addresses."""
+        """Declare pointers that several loads share, so that the compiler computes fewer addresses."""
         self.bases = {}
         if self.table.vectors or self.table.moves:
             return
@@ -251,7 +252,7 @@ class Writer:
         self.width = kept
 
     def moved(self, one: For) -> None:
-        """Write a vector loop on a core without vectors, which is possible only if the loop moves adjacent elements."""
+        """Write a vector loop for a core without vectors. The loop must only move adjacent elements."""
         match one.body:
             case (Load() as load, Store() as store) if load.to == store.value and _alike(load, store, one.var):
                 call = "tmo_copy_bytes" if load.tensor.memory is Memory.FLASH else "memmove"
@@ -265,8 +266,8 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the width of the loop's elements, and return this width in bits, or 0 if elements
-        differ in width.
+        """Set the vector unit to the element width of a loop. Return the width in bits, or 0 if the loop has several
+        widths.
         """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
         widths = {self.table.instruction(s).width for s in computed} - {0}
@@ -293,7 +294,7 @@ class Writer:
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
         """Write a loop with independent iterations: a main loop over vectors of `group` registers, and a masked loop
-        for the rest.
+        for the remaining iterations.
         """
         if not self._may_move(one):
             raise KernelError(
@@ -309,9 +310,10 @@ class Writer:
         self.each, self.moving = None, {}
 
     def _predicated(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop for which the core counts elements in LR and masks missing lanes of the last iteration.
+        """Write a loop whose elements the core counts in the register LR. The core masks missing lanes of the last
+        iteration.
 
-        Clang before version 17 does not support outputs of assembly with jumps, so the code for it uses a masked loop.
+        Clang before version 17 does not support assembly with both outputs and jumps, so it gets a masked loop.
         """
         self.lines.append("#ifdef __clang__")
         self._left_out(one, unit, f"{one.extent}")
@@ -365,7 +367,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression that initialises a pointer, and the offset of the element relative to the pointer."""
+        """Return the C expression of a pointer's first address, and the element's offset from the pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

@@ -1,7 +1,7 @@
 """Describes softmax, log-softmax, and tables of 256 bytes.
 
-The kernels compute what softmax.h and log_softmax.h of TFLM's kernels/internal/reference compute with gemmlowp. Qm.n
-has m integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials
+The kernels repeat the fixed-point arithmetic of softmax.h and log_softmax.h in TFLM's kernels/internal/reference. A
+number in Qm.n has a sign, m integer bits and n fractional bits. With at most 4095 channels, no sum of exponentials
 overflows.
 """
 
@@ -89,7 +89,7 @@ class Exponentials:
         return greatest
 
     def power(self, m: Index, i: Index, greatest: Reg) -> Reg:
-        """Return e^(x - greatest) in Q0.31, or 0 if it is negligible."""
+        """Return e^(x - greatest) in Q0.31, or 0 for a negligible power."""
         b = self.b
         below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, 0)
         with b.inside(b.compute("less", INT32, below, self.diff_min), 1):
@@ -107,7 +107,7 @@ def softmax(b: Builder) -> None:
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
         total, scale, right = (b.broadcast(INT32, 0) for _ in range(3))
-        # the loop body runs twice: first it sums up the exponentials, then it divides them by the sum
+        # The first turn sums up the exponentials, and the second turn divides them by the sum.
         with b.loop("turn", 2) as turn:
             with b.loop("i", row.channels) as i:
                 power = row.power(m, i, greatest)
@@ -124,9 +124,9 @@ def softmax(b: Builder) -> None:
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
-    """Return ln(a) in Q5.26 for a >= 1 in Q12.19. a is r * 2^n, where r is between 2^(-1/2) and 1. A quotient of
-    polynomials approximates ln(r). TFLM calls this function log_x_for_x_greater_than_or_equal_to_1,
-    kernels/internal/common.h.
+    """Return ln(a) in Q5.26 for a >= 1 in Q12.19. A quotient of polynomials approximates the logarithm near 1.
+
+    Source in TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
     """
 
     def shifted(value: Reg, left: Number) -> Reg:
@@ -139,7 +139,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         whole = b.compute("sub", INT32, highest, left)
         return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
-    a = b.compute("max", INT32, total, 1)  # in a damaged program, the total may have any value
+    a = b.compute("max", INT32, total, 1)  # A damaged program may produce any total.
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), 1), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)

@@ -19,20 +19,21 @@ ONE_MORE = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
-"""Indices at which TFLM's sigmoid table is one above the correctly rounded value."""
+"""Indices at which an entry of TFLM's sigmoid table is one greater than the correctly rounded value."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
-"""65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
+"""65536 / (1 + e^(-i / 24)) for index i, rounded as in TFLM."""
 STEPS = 512
-"""A table over all int16 values has this number of intervals."""
+"""Number of intervals of a table over all int16 values."""
 RANGE = np.float32(65535)
 
 
 def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
-    """Return the table that TFLM's LUTPopulate makes: `function` at STEPS + 1 points of an int16 input with this scale.
-    The table's entries have scale 2 / 65535. As in TFLM, each entry is reduced by half of the interpolation error in
-    the middle of the entry's interval.
+    """Return the table of TFLM's LUTPopulate: values of `function` at STEPS + 1 inputs. The entries have scale 2 /
+    65535.
+
+    TFLM reduces each entry by half of the interpolation error in the middle of the entry's interval.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))
@@ -60,7 +61,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Return a and b so that a + b / 2^bits is the linear interpolation of a table at x / 2^bits."""
+    """Return registers a and b. The linear interpolation of a table at x / 2^bits is a + b / 2^bits."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))
@@ -70,7 +71,7 @@ def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, 
 
 @kernel("y = 1 / (1 + e^-x), or tanh(x) if `bits` is 8")
 def curve_s16(b: Builder) -> None:
-    """The sigmoid's table holds sigmoid(x) - 1/2 for x >= 0, because the curve is symmetric."""
+    """The table holds sigmoid(x) - 1/2 for x >= 0 only, because the curve is symmetric."""
     (n,) = b.extents("n")
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
@@ -94,7 +95,7 @@ def curve_s16(b: Builder) -> None:
 
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
-    """Return the result of TFLM's LUTLookup() for a value that is first saturated to int16."""
+    """Return the result of TFLM's LUTLookup() for a value. The value is first saturated to int16."""
     value = b.compute("min", INT32, b.compute("max", INT32, value, -32768), 32767)
     from_zero = b.compute("add", INT32, value, 32768)
     entry, further = _interpolated(b, table, from_zero, 7)

@@ -39,8 +39,8 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD whose operand `half` has the larger scale, so that TFLM multiplies this operand by 1/2. With
-    `limited`, the output is clamped to a range instead of saturated to int8.
+    """Describe an ADD for which TFLM multiplies the operand `half` by 1/2. If `limited` is false, the output is
+    saturated to int8 instead of clamped to a range.
     """
 
     def describe(b: Builder) -> None:
@@ -84,9 +84,9 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. The
-    output has the type `to`, by default that of the operands. The function from `finish` is applied to each
-    result.
+    Two parameters of each operand are distances in elements: between pixels, and between channels. A broadcast operand
+    has distance 0. The output has the type `to`, by default that of the operands. The function from `finish` changes
+    each result.
     """
 
     def describe(b: Builder) -> None:
@@ -110,7 +110,7 @@ def mapped(
     of: Type = Type.FLOAT32,
     to: Type = Type.FLOAT32,
 ) -> KernelProgram:
-    """Describe a function of one operand. `make` declares parameters and returns a Python function."""
+    """Describe a function of one operand. The argument `make` declares parameters and returns a Python function."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -277,7 +277,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """TFLM multiplies in double, which is exact. A product in float32 has the same bits as TFLM's product."""
+    """A product in float32 has the same bits as TFLM's exact product in double."""
 
     def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)

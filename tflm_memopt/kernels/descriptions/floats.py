@@ -1,4 +1,4 @@
-"""Describes kernels of float32 and int32, which compute and round values in the order of TFLM's reference kernels.
+"""Describes kernels of float32 and int32, which compute and round in the order of TFLM's reference kernels.
 
 The kernels follow TFLM's functions Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp,
 MinimumOp, BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax,
@@ -15,7 +15,8 @@ from tflm_memopt.kernels.language import KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
-"""For inputs of LOGISTIC beyond these limits, TFLM returns 1 or e^x (cutoff_upper, cutoff_lower)."""
+"""Above HIGHEST_SIGMOID, TFLM's LOGISTIC returns 1. Below LOWEST_SIGMOID, it returns e^x (cutoff_upper, cutoff_lower).
+"""
 
 
 def number(b: Builder, value: float) -> Reg:
@@ -23,7 +24,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Limits a float32 output to a range, whose ends are float32 bits in parameters. A NaN is not clamped."""
+    """Clamps a float32 output to a range. Two parameters hold the range as float32 bits. A NaN stays a NaN."""
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
@@ -88,7 +89,7 @@ def _different(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return the comparison kernels of a type, which write bytes. With NaN, only the comparison "not equal" is true."""
+    """Return kernels that compare values of a type and write bytes. For NaN, only "not equal" is true."""
 
     def compared(name: str, sign: str, compare: Callable[[Builder, Reg, Reg], Reg]) -> KernelProgram:
         return binary(f"{name}_{'f32' if of is FLOAT else 's32'}", f"y = x {sign} other", compare, of, Type.INT8)

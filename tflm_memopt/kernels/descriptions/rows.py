@@ -1,4 +1,4 @@
-"""Describes kernels that compute each pixel of a row without a window.
+"""Describes kernels that compute the pixels of a row without a window.
 
 The kernels follow TFLM's functions ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger
 (resize_bilinear.h) of kernels/internal/reference, and Gather (micro/kernels/gather.cc).
@@ -16,7 +16,7 @@ FRACTION_BITS = 10
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
     """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The
-    lowest bits of the sum of c and step times x[p, c] are the channel number c, which is below MAX_PLACES.
+    kernel minimises step * x[p, c] + c, so the lowest bits of the result are the channel index c.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")
@@ -41,7 +41,9 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. Two parameters have the distance between the starts of consecutive runs, in x and in y."""
+    """Copy runs of bytes. Two parameters are distances between the starts of consecutive runs: in the input, and in the
+    output.
+    """
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
@@ -50,8 +52,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """The parameters `down` and `across` are 0 and 1 for a transposed right matrix, and otherwise 1 and 0. Products of
-    int16 values have sums of 64 bits. Only int8 values have zero points.
+    """The parameters (`down`, `across`) are (0, 1) for a transposed right matrix, and otherwise (1, 0). Sums of int16
+    products have 64 bits. Only int8 values have zero points.
     """
     dot, sums = ("dot_wide", Type.INT64) if kind is Type.INT16 else ("dot", INT32)
 
@@ -92,7 +94,7 @@ batch_matmul_f32 = _batch_matmul("batch_matmul_f32", Type.FLOAT32)
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Interpolate between pixels. After the last pixel or row, both neighbours of a position are that pixel or row."""
+    """Interpolate between adjacent pixels. At the border of the input, both neighbours are the last pixel or row."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")

@@ -1,6 +1,6 @@
 """Describes kernels over windows (vMCU, Figure 5), with strides and padding.
 
-The kernels follow TFLM's functions ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
+The kernels follow TFLM's functions ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool and AveragePool
 (kernels/internal/reference).
 """
 
@@ -16,7 +16,9 @@ Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 @contextmanager
 def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each position (r, s) in the window of output pixel `at` inside the input, with its row and column."""
+    """Yield each position (r, s) in the window of output pixel `at`, with its row and column in the input. Positions
+    outside the input are left out.
+    """
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")
@@ -30,7 +32,7 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
 
 @contextmanager
 def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each input pixel that adds to output pixel `at`, and the position of the pixel's factor in the filter."""
+    """Yield each input pixel that adds to output pixel `at`, and the position of its factor in the filter."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     with b.loop("row", height) as y:
