@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tflm_memopt.emit.names import guard, identifier
 
 ALIGNMENT = 16
-"""TFLM and our operator require that the model's address in flash is a multiple of this many bytes."""
+"""TFLM and the custom operator require that the model's address in flash is a multiple of this number of bytes."""
 BYTES_PER_LINE = 16
 
 
@@ -26,7 +26,6 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 
 
 def model_source(name: str, data: bytes) -> str:
-    """Return the text of NAME_model.cpp. The model's array is aligned, because TFLM reads the model in place."""
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\

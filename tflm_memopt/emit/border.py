@@ -1,4 +1,4 @@
-"""Describes a model's inputs and outputs for its C++ program: types, shapes, scales, and images."""
+"""Describes the inputs and outputs of a model for its C++ program: types, shapes, scales, and images."""
 
 import math
 from collections.abc import Iterator
@@ -10,14 +10,12 @@ from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadat
 from tflm_memopt.model.reader import Model
 
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
-"""Smallest and largest height and width of an input that is treated as an image, in pixels."""
+"""Smallest and largest height and width in pixels of an input that is treated as an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the file's order. A streamed or external input has the shape of the original
-    model's whole input.
-    """
+    """Inputs and outputs of a model in the file's order. A streamed or external input has its whole shape."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -25,7 +23,7 @@ class Border:
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
     """Return a model's inputs and outputs. Without the original model, the result lacks an external input, and a
-    streamed input has the shape of one push.
+    streamed input has only the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:
@@ -52,12 +50,12 @@ class Image:
     type: str
     lowest: int
     highest: int
-    """Minimum and maximum quantized value, or 0 and 0 if the input takes real values."""
+    """Minimum and maximum of the quantized input values, or 0 and 0 for an input of real values."""
     black: float
     white: float
-    """Real input values for a black pixel (brightness 0) and for a white pixel (brightness 255)."""
+    """Real input value for a black pixel (brightness 0), and real input value for a white pixel (brightness 255)."""
     why: str
-    """Origin of the values `black` and `white`, as text for a comment ("from the model's metadata")."""
+    """Text for a comment that tells where `black` and `white` come from, such as "from the model's metadata"."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

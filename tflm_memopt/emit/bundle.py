@@ -1,4 +1,4 @@
-"""Returns the contents of the files that `optimize` writes (model, plan, report and sources), and `explore`'s plans."""
+"""Returns the contents of all files that the commands `optimize` and `explore` write."""
 
 import functools
 from collections.abc import Callable, Collection, Mapping
@@ -31,13 +31,13 @@ Sampler = Callable[[], Sample] | None
 @dataclass(frozen=True, slots=True)
 class Extras:
     sample: Sampler = None
-    """Function that runs the model on an example. Some of the written programs contain the outputs of the run."""
+    """Function that runs the model on an example. Emitted programs may contain the resulting outputs."""
     original: bytes | None = None
-    """The original model, which has the metadata and the scale of an external input."""
+    """The original model. It has the metadata, and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of the first output, which replace the labels in the original's metadata."""
+    """Labels of the first output. They replace the labels in the metadata of the original model."""
     library: str = ""
-    """Stem of an existing *_library.c that the model shares, or "" if the model gets its own file."""
+    """Stem of an existing *_library.c that the model shares, or "" if the model gets a file of its own."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
@@ -45,8 +45,8 @@ NO_EXTRAS = Extras()
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return all files of a model by name, with the model itself first. `kinds` are the names of EMITTERS. Raises
-    UsageError if one of these kinds is impossible for the model, and for labels that do not match the output.
+    """Return the files of a model by name, with the .tflite file first. The names `kinds` select emitters. Raises
+    UsageError if the model does not fit an emitter, or the labels do not fit the output.
     """
     if result.report.op_per == BUILTIN and MODULE in kinds:
         hint = f"--ops {PER_REGION}, or --emit cpp"
@@ -92,7 +92,7 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 MODULE = "c"
 ONE_CORE = (MODULE, "stm32cube")
-"""Kinds of files whose programs run on one core."""
+"""Emitters whose programs run on one core."""
 
 
 def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
@@ -136,7 +136,7 @@ def needs_interpreter(kinds: Collection[str]) -> bool:
 
 
 def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
-    """Parse names of EMITTERS, from a list or a text with commas. Raises UsageError for an unknown or a missing name.
+    """Return names of emitters, from a list or a text with commas. Raises UsageError for an unknown or a missing name.
 
     >>> kinds("cpp, c"), kinds(["tflite"])
     (('cpp', 'c'), ('tflite',))
@@ -152,7 +152,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return a file for each plan that `explore` found, with the plan's number from the printed table in its name."""
+    """Return a file for each plan that `explore` found. File names contain the plan's number in the printed table."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

@@ -1,4 +1,4 @@
-"""Writes NAME_library.c, which compiles only the part of the C library that a model needs (tmo/embed.h)."""
+"""Writes NAME_library.c, which compiles only those parts of the C library that a model needs (tmo/embed.h)."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
@@ -27,12 +27,10 @@ FUNCTIONS = {
 
 
 def symbol(name: str) -> str:
-    """Return the C name of the tmo_library that NAME_library.c defines."""
     return f"{identifier(name)}_library"
 
 
 def file_name(name: str) -> str:
-    """Return the name of the C file that defines a model's tmo_library."""
     return f"{file_stem(name)}_library.c"
 
 
@@ -43,7 +41,9 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return the file NAME_library.c if the model has custom operators. `shared` means that two cores run the model."""
+    """Return the file NAME_library.c, or no file for a model without custom operators. The argument `shared` tells
+    whether two cores run the model.
+    """
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -52,8 +52,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c. `called` names the function pointers of the tmo_library that are set in
-    addition to `check`. `own` has the user's kernels by their number.
+    """Return the text of NAME_library.c. The names `called` are function pointers of the tmo_library to set in addition
+    to `check`. The mapping `own` has the user's kernels by number.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
@@ -92,7 +92,7 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the user's own kernels that a model calls, by their number. Raises UsageError for a missing kernel."""
+    """Return the user's kernels that a model calls, by number. Raises UsageError for a missing kernel."""
     found: dict[int, OwnKernel] = {}
     for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]

@@ -1,4 +1,4 @@
-"""Computes the flash that a model needs on a device (analysis/flash.py), and the RAM of a model's C module."""
+"""Computes the flash that a model takes on a device, and the RAM of a model's C module."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,14 +20,14 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return what a .tflite file needs in flash under TFLM. Without an interpreter, return what the C module of the
-    model needs.
+    """Return the flash that a .tflite file takes under TFLM. If `interpreter` is false, return the flash of the model's
+    C module.
     """
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return what one firmware with all these models needs in flash. The models share operators and library parts."""
+    """Return the flash of one firmware with several models. The models share operators and library code."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
@@ -38,7 +38,7 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return what a model with all its subgraphs needs in flash. `nbytes` is the size of the model's file."""
+    """Return the flash of a model with all its subgraphs. The argument `nbytes` is the size of the model's file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -50,12 +50,12 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Return whether a C module can run the model. All operators of the model must be regions of tflm-memopt."""
+    """Return whether a C module can run the model. All its operators must be custom operators of this package."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 
 def module_firmware(model: Model) -> Firmware:
-    """Return what a model's C module needs in flash, without the stored sample of the self-test."""
+    """Return the flash of a model's C module, without the stored sample of the self-test."""
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
     return replace(firmware_of(model, nbytes), interpreter=False)
@@ -67,7 +67,7 @@ def module_arena(model: Model, abi: Abi) -> Arena:
 
 
 def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
-    """Return the static RAM of C modules that share an arena. A streamed input adds the bytes of a tmo_stream."""
+    """Return the static RAM of C modules that share an arena. For a streamed input, the RAM includes a tmo_stream."""
     streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
     head, tail = together[0].arena, STREAM * streams
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)

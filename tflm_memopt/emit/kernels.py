@@ -1,4 +1,4 @@
-"""Determines which kernels and executor parts of the C library a program needs (tmo/build.h)."""
+"""Determines which kernels and which parts of the executor a program needs (tmo/build.h)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,14 +11,16 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Parts of the C library that some programs need. Bit n of each mask stands for the enumeration's value n."""
+    """Parts of the C library that programs need. Bit n of a mask is set if the part with number n of an enumeration is
+    needed.
+    """
 
     kinds: int = 0
-    """Operator types (TMO_OP_*) that occur with unpacked weights."""
+    """Mask of the operator types (TMO_OP_*) that occur with unpacked weights."""
     packings: int = 0
-    """Orders of packed weights (TMO_PACKING_*) that occur."""
+    """Mask of the orders of packed weights (TMO_PACKING_*) that occur."""
     parts: int = 0
-    """Parts of the executor (TMO_PART_*) that run the programs."""
+    """Mask of the parts of the executor (TMO_PART_*) that run the programs."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:

@@ -1,6 +1,4 @@
-"""Reads the C library's sources for projects. The files stay in their folders, or move to the single folder of an
-Arduino library.
-"""
+"""Reads the C library's sources for projects. An Arduino library has all sources in a single folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +7,7 @@ from tflm_memopt.errors import RuntimeUnavailable
 
 PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE, PACKAGE.parent)
-"""Folders that may contain custom_ops/ and arduino/: the installed package's folder, and the checkout."""
+"""Folders that may contain custom_ops/ and arduino/: the folder of the installed package, and the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
@@ -28,7 +26,7 @@ def folder() -> Path:
 
 
 def include_flags() -> tuple[str, ...]:
-    """Return compiler flags with the include folders of the public headers and of the library's sources."""
+    """Return compiler flags for the include folders of the C library."""
     return tuple(f"-I{folder() / part}" for part in INCLUDED)
 
 
@@ -42,7 +40,9 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library by path. Arduino compiles all of src/ and has no other include folder."""
+    """Return the files of the Arduino library by path. Arduino compiles all files in src/ and searches no further
+    include folder.
+    """
     manifest = folder().parent / "arduino/library.properties"
     files = {manifest.name: manifest.read_text(encoding="utf-8")}
     for path, text in sources().items():

@@ -1,4 +1,4 @@
-"""Adds the licence to written files: the library's licence text, and an SPDX line in every C and C++ file."""
+"""Adds the licence text and SPDX lines to written files."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ def license_text() -> str:
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c. In a
+    r"""Add an SPDX line to each C and C++ file without one, and a licence text beside each NAME_library.c. In a
     project, the folder of the C library contains the licence text.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})

@@ -1,4 +1,4 @@
-"""Updates a wake word's manifest for ESPHome's micro_wake_word with the rewritten model's file and arena."""
+"""Updates the manifest of a wake word for ESPHome's micro_wake_word after its model was rewritten."""
 
 import json
 
@@ -10,9 +10,9 @@ HINT = "the .json file that is published beside the model, version 2"
 
 
 def manifest(given: bytes, name: str, arena_size: int | None) -> dict[str, bytes]:
-    """Return the user's manifest with another file name of the model, NAME.tflite, and with the given arena size.
+    """Return the user's manifest with the file name NAME.tflite of the model, and with the given arena size.
 
-    Raises UsageError for any other kind of file, and if the arena size is unknown.
+    Raises UsageError if the file is not such a manifest, or if the arena size is unknown.
     """
     if arena_size is None:
         what = "the arena size is unknown, since some builtin operators' allocations are unknown"

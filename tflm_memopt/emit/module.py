@@ -1,4 +1,4 @@
-"""Collects the contents of a C11 module that runs a rewritten model: ports, programs and buffer offsets."""
+"""Collects the contents of a C11 module that runs a rewritten model: inputs, outputs, programs and buffer offsets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """Names that an application defines for each of its models that share an arena."""
+    """C names that an application defines for each of its models. The models share an arena."""
 
     header: str
     prefix: str
     model: str
     pauses: tuple[int, ...]
-    """Numbers of the iterations after which the model pauses, so that a shorter model can run."""
+    """Numbers of the iterations after which the model pauses, so that another model can run."""
 
     @property
     def turn(self) -> str:
@@ -33,26 +33,24 @@ class InApp:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The contents of the two files of a C module."""
-
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
     workspaces: tuple[int, ...]
-    """Bytes of workspace that each custom operator needs."""
+    """Workspace of each custom operator in bytes."""
     sizes: Mapping[TensorId, int]
     arena: int
     at: Mapping[TensorId, int]
-    """Arena offsets of the inputs and outputs of the model and of its custom operators."""
+    """Arena offset in bytes of each input and output, both of the model and of its custom operators."""
     ports: Ports
-    """Inputs and outputs in the order of the .tflite file. A streamed input has the rows of one push."""
+    """Inputs and outputs in the order of the .tflite file. The shape of a streamed input is that of one push."""
     constants: Mapping[TensorId, bytes]
-    """Model outputs that are constants, and so are not in the arena."""
+    """Model outputs that are constants. They are not in the arena."""
     source: SourceReport | None
     window: WindowReport | None
     shared: InApp | None = None
     slow: int = 0
-    """Bytes of slow memory, which the application provides."""
+    """Size in bytes of the slow memory that the application provides."""
 
     @property
     def macro(self) -> str:
@@ -64,7 +62,7 @@ class Module:
 
     @property
     def library(self) -> str:
-        """C name of the tmo_library with the module's code."""
+        """C name of the tmo_library with the code for the module."""
         return symbol(self.library_stem)
 
     @property
@@ -87,8 +85,8 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the C module of a rewritten model. Raises UsageError if the model has builtin operators, whose names, or
-    the reason why all operators are builtin, are in `left`.
+    """Return the C module of a rewritten model. Raises UsageError for a model with builtin operators. The text `left`
+    names these operators, or tells why all operators are builtin.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

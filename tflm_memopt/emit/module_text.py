@@ -1,4 +1,4 @@
-"""Writes NAME.h and NAME.c, a C module that needs no interpreter and no heap and has one static arena."""
+"""Writes NAME.h and NAME.c, a C module with a static arena that needs no interpreter and no heap."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ def module_header(m: Module) -> str:
 
 
 def module_source(m: Module, sample: Sample) -> str:
-    """Return the text of NAME.c. `sample` is the input of the self-test, with the expected outputs."""
+    """Return the text of NAME.c. The argument `sample` has the inputs of the self-test and the expected outputs."""
     step = m.ports.inputs[0].nbytes if m.window else 1
-    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # Zeros replace missing samples.
+    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # Missing samples become zeros.
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]
     return rendered(
         "module.c.jinja",
@@ -48,7 +48,7 @@ def module_source(m: Module, sample: Sample) -> str:
 
 
 def ram_limit(prefix: str, nbytes: int) -> str:
-    """Return a static assertion that fails if the RAM limit is below `nbytes`."""
+    """Return a C assertion that fails to compile if the RAM limit is below `nbytes`."""
     return f"""\
 #ifdef TMO_RAM_LIMIT
 _Static_assert({prefix.upper()}_ARENA_BYTES <= TMO_RAM_LIMIT,
@@ -75,11 +75,11 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 class _Region:
     n: str
     places: list[str]
-    """C expressions for the elements of the io array, without an external input and slow memory."""
+    """C expressions for the elements of the `io` array. An external input and slow memory are not elements."""
     sizes: list[int]
     check: str
     run: str
-    """C calls that check the custom operator's program and run the program."""
+    """C calls that check and run the program of a custom operator."""
 
 
 def _region(m: Module, k: int, region: CustomOperator) -> _Region:

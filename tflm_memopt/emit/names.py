@@ -1,4 +1,4 @@
-"""File names and C++ identifiers from arbitrary names."""
+"""Makes file names and C++ identifiers from arbitrary names."""
 
 import re
 from collections.abc import Container
@@ -7,11 +7,11 @@ from tflm_memopt.files import NOT_IN_NAMES, is_device
 
 NAMELESS = "model"
 IN_CMAKE = frozenset(";$")
-"""Characters that CMake does not take literally in a list of source files."""
+"""Characters with a special meaning in CMake's lists of source files."""
 
 
 def file_stem(name: str) -> str:
-    """Return `name` as a file stem that is valid on every system and in CMake; '_' replaces all other characters.
+    """Return a file stem that is valid on every system and in CMake. The character '_' replaces invalid characters.
 
     >>> file_stem('kws v2.1'), file_stem('a"b;c'), file_stem("../con"), file_stem("aux")
     ('kws v2.1', 'a_b_c', '.._con', '_aux')
@@ -21,7 +21,7 @@ def file_stem(name: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Return `text` for use inside a C comment.
+    """Return a text that is safe inside a C comment.
 
     >>> comment('a*/b')
     'a* /b'
@@ -34,8 +34,8 @@ def _without(unwanted: Container[str], text: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return `name` as a prefix of C++ identifiers. A suffix such as `_model` follows, so the prefix may be a keyword
-    of C++.
+    """Return `name` as a prefix of C++ identifiers. The prefix may be a C++ keyword, because a suffix such as `_model`
+    follows.
 
     The prefix does not start with an underscore or a digit, has no double underscore, and is not "tmo".
 

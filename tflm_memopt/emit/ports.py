@@ -1,4 +1,4 @@
-"""Describes a model's inputs and outputs in a C module, with functions, constants and types."""
+"""Describes the inputs and outputs of a C module: functions, constants and types."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,9 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of a C module: `type *function(void)` returns the address, `constant` is the size."""
+    """An input or output of a C module. The C function `type *function(void)` returns its address, and the C name
+    `constant` stands for its size.
+    """
 
     function: str
     constant: str
@@ -19,14 +21,14 @@ class Port:
     nbytes: int
     tensor: TensorId
     conversion: str
-    """Name of the C function that converts between real and quantized values, or "" if the tensor has no scale."""
+    """Name of the C function that converts between real and quantized values, or "" for a tensor without a scale."""
     about: str
-    """Text for a comment with the tensor's type, shape, scale and name."""
+    """Text for a C comment: type, shape, scale and name of the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """A model's inputs and outputs in the order of the .tflite file, without an external input."""
+    """Inputs and outputs of a C module in the order of the .tflite file. An external input is not listed."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -37,7 +39,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return the inputs and outputs of a C module. `prefix` is the start of C names. Raises UsageError for unknown
+    """Return the inputs and outputs of a C module. All C names start with `prefix`. Raises UsageError for unknown
     types.
     """
     sides = (("input", graph.inputs), ("output", graph.outputs))

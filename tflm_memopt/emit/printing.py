@@ -7,7 +7,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return `text` as one line that is safe to print, because a name from a file may contain control characters.
+    r"""Return a name from a file as one line that is safe to print. Control characters are escaped.
 
     >>> printable("a\nb")
     'a\\nb'
@@ -16,7 +16,7 @@ def printable(text: str) -> str:
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """Return a readable JSON document. Floats that JSON lacks, such as a NaN in a model's output, become strings."""
+    """Return a readable JSON document. Floats that JSON lacks, such as NaN, become strings."""
     return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Fills in the templates of a project's C++ program, its stored input, and its camera."""
+"""Fills in the templates of a project's C++ program, with its stored input and its camera."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Pieces of C++ that differ between Arduino, ESP-IDF and a program without an operating system."""
+    """C++ code that differs between Arduino, ESP-IDF and programs without an operating system."""
 
     includes: tuple[str, ...]
     clock: str
@@ -37,12 +37,14 @@ class Platform:
     unit: str = "us"
     cameras: bool = True
     counter: str = ""
-    """Body of a C++ function that reads the core's cycle counter, or "" if the core has no counter."""
+    """Body of a C++ function that reads the cycle counter, or "" for a core without a counter."""
     team: str = ""
-    """C++ code of second_core(), which returns a tmo_team for the second core or NULL, or "" for a chip with one core.
+    """C++ code of the function second_core(), or "" for a chip with one core. The function returns a tmo_team, or NULL.
     """
     slow: str = STATIC_MEMORY
-    """C++ definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
+    """C++ code of the function slow_memory(). The function returns a buffer of BYTES bytes at a 16-byte boundary, or
+    NULL.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,14 @@ class Subject:
     report: Report
     border: Border
     sample: Sample
-    """An example input, which the program runs first, with its expected outputs."""
+    """An example input with its expected outputs. The program runs the example first."""
     labels: tuple[str, ...] = ()
-    """A label for each value of the first output, or no labels."""
+    """Labels of the values of the first output. The tuple may be empty."""
     pixels: tuple[float, float] | None = None
-    """Mean and standard deviation of the training images, if known."""
+    """Mean and standard deviation of the pixels of the training images, or None if unknown."""
 
     @property
     def builtin_only(self) -> bool:
-        """Whether the rewritten model has builtin operators only, so that the project needs no C library."""
         return bool(self.report.planned_for)
 
     @property
@@ -68,8 +69,8 @@ class Subject:
 
     @property
     def image(self) -> Image | None:
-        """The model's input, if the input is an image that a camera can fill, or None."""
-        own = self.builtin_only or self.report.window  # A camera's picture cannot fill a sliding input.
+        """The model's input as an image that a camera can fill, or None for a different kind of input."""
+        own = self.builtin_only or self.report.window  # A picture of a camera cannot fill a sliding input.
         return None if own else image_of(self.border, self.pixels)
 
 
@@ -80,7 +81,7 @@ class Result:
     quantized: bool
     format: str
     name: str
-    """C expression that printf inserts for the first conversion (%) in `format`."""
+    """C expression of the value that printf inserts for the first % in `format`."""
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
@@ -118,9 +119,10 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return C++ code that runs one model, compares its outputs with the stored outputs, and prints its results. The
-    C++ expression `invoke` runs the interpreter, and is true on success. `prefix` is the printf format at the start
-    of each printed line.
+    """Return C++ code that runs a model, compares its outputs with the stored outputs, and prints its results.
+
+    The C++ expression `invoke` runs the interpreter, and is true after success. Each printed line begins with the
+    printf format `prefix`.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(
@@ -176,7 +178,7 @@ def stored(subject: Subject) -> Texts:
 
 
 def escaped(text: str) -> str:
-    r"""Return `text` for use inside a C string, with octal escapes for bytes that are not plain characters.
+    r"""Return a text for a C string. All bytes that are not plain characters become octal escapes.
 
     >>> print(escaped('a "b" 50 %'), escaped("é"))
     a \042b\042 50 % \303\251

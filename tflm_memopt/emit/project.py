@@ -1,8 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The written program first compares the outputs of a stored input with the outputs of TFLM on a PC. Afterwards, the
-program prints the results for camera pictures or for the stored input. Users add their own sensors and actions to the
-program.
+The emitted program first compares the outputs of a stored input with TFLM's outputs on a PC. Then it prints results for
+pictures of a camera, or for the stored input. Users add their own sensors and actions.
 """
 
 from collections.abc import Callable, Collection
@@ -24,9 +23,9 @@ from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
-"""Library in PlatformIO's registry with TensorFlow Lite Micro for all Arduino cores."""
+"""Name of a library for PlatformIO, which contains TensorFlow Lite Micro for all Arduino cores."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
-"""Library in PlatformIO's registry with the driver of the camera OV7675."""
+"""Name of a library for PlatformIO, which contains the driver of the camera OV7675."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -38,7 +37,7 @@ _DWT = """\
   return 0;
 #endif
 """
-"""Body of a C++ function that reads the cycle counter of the DWT, a debug unit of Cortex-M3 and later cores."""
+"""Body of a C++ function that reads the cycle counter of the debug unit DWT. Cores from Cortex-M3 on have a DWT."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
@@ -68,7 +67,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""C++ code for the second core of an ESP32 under FreeRTOS, on which a task waits for notifications."""
+"""C++ code for the second core of an ESP32 under FreeRTOS. A task on this core waits for notifications."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>
@@ -84,7 +83,7 @@ void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls loop1() repeated
 static tmo_team *second_core() {{ return nullptr; }} /* Only one core runs the model. */
 #endif
 """
-"""C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino, if the sketch does not use that core."""
+"""C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino. The sketch must leave this core free."""
 _ESP_MEMORY = """\
 #include "esp_heap_caps.h"
 
@@ -178,19 +177,19 @@ _ESP_TFLM = """\
 dependencies:
   espressif/esp-tflite-micro: "^1.3.1"
 """
-"""Dependency on TensorFlow Lite Micro, for projects without the C library."""
+"""Dependency on TensorFlow Lite Micro for a project without the C library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The contents of a project around one model, or around an application with several models."""
+    """The contents of a project with one model, or with an application of several models."""
 
     name: str
     main: Callable[[Platform], str]
     files: Texts
     library: bool
     boards: Collection[str]
-    """Boards with enough RAM and flash for the project or, if there are none, boards whose core could run it."""
+    """Ids of boards with enough RAM and flash for the project. If there are none, boards with a suitable core."""
     board: str = ""
     camera: Texts = field(default_factory=dict)
     packed: frozenset[Family] = frozenset()
@@ -216,7 +215,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
 
 
 def arduino(project: Project) -> Texts:
-    """Return a sketchbook folder for Arduino's IDE, with a sketch, the model's files and the C library."""
+    """Return a sketchbook folder for Arduino's IDE: a sketch, the files of the model, and the C library."""
     sketch = identifier(project.name)
     files = {f"{sketch}.ino": project.main(_ARDUINO), **project.files, **project.camera}
     steps = (
@@ -257,7 +256,8 @@ def platformio(project: Project) -> Texts:
 
 
 def esp_idf(project: Project) -> Texts:
-    """Return an ESP-IDF project with the library as a component. The component manager fetches TensorFlow Lite Micro.
+    """Return an ESP-IDF project with the C library as a component. ESP-IDF's component manager downloads TensorFlow
+    Lite Micro.
 
     Raises UsageError for programs that no ESP32 can run.
     """
@@ -329,7 +329,7 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of boards on which a model fits or, if there are none, of boards with too little RAM or flash."""
+    """Return the ids of boards on which a model fits. If there are none, return boards with too little RAM or flash."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

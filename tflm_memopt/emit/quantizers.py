@@ -1,4 +1,4 @@
-"""C and C++ functions for emitted headers that convert between real and quantized values."""
+"""Writes C and C++ functions that convert between real and quantized values."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ C_TYPES: Mapping[str, str] = {
     "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
     "FLOAT16": "uint16_t", "BOOL": "uint8_t",
 }  # fmt: skip
-"""C types by element type of the tensor. C11 has no half-precision type, so FLOAT16 elements are raw bits."""
+"""C types by element type of the tensor. C11 has no half-precision type, so a FLOAT16 element is a 16-bit integer."""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Minimum and maximum of each quantized element type."""
+"""Minimum and maximum value of each quantized element type."""
 
 
 def quantizer(name: str, tensor: Tensor) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Writes a project's README.md: which file to open, which commands to run, and where sensor values go."""
+"""Writes the README.md of a project. The text names the file to open, the commands to run, and the place for sensor
+values.
+"""
 
 from dataclasses import dataclass
 
@@ -11,17 +13,17 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts about a project's models for its README.md."""
+    """Facts about the models of a project for its README.md."""
 
     name: str
     models: tuple[str, ...]
     arena: str
-    """Size of the arena in bytes, such as "at least 20,480"."""
+    """Size of the arena in bytes as text, such as "at least 20,480"."""
     real: bool
-    """Whether the stored inputs are the user's examples, and not random values."""
+    """True if the stored inputs are the user's examples, and False if they are random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Sentences about each input and output, with the C functions that convert their values."""
+    """Sentences about each input and output, which name the C functions that convert values."""
 
 
 def about(subject: Subject, arena: int) -> About:
@@ -40,9 +42,10 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md, or no file if `told` is None. `kind` is the build system of the project, and `steps` is the
-    text that says how to build and run it. `main` is the file of the program. `library` tells whether the project
-    contains the C library.
+    """Return README.md, or no file if `told` is None.
+
+    The arguments name the build system (`kind`), the text about building and running (`steps`), and the file of the
+    program (`main`). The argument `library` tells whether the project contains the C library.
     """
     if told is None:
         return {}

@@ -1,4 +1,4 @@
-"""Writes NAME_ops.h, with an op resolver for exactly the operators of a model, and with the size of the arena."""
+"""Writes NAME_ops.h with an op resolver for the operators of a model, and with the size of the arena."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,13 @@ from tflm_memopt.tflm.libraries import EARLY_2023, Library, library
 from tflm_memopt.tflm.structs import Abi
 
 ARENA_ALIGNMENT = 16
-"""TFLM aligns the arena's start and end to this many bytes (MicroArenaBufferAlignment, micro_arena_constants.h)."""
+"""TFLM aligns the start and the end of the arena to this number of bytes (MicroArenaBufferAlignment,
+micro_arena_constants.h).
+"""
 
 
 def _method(operator: str) -> str:
-    """Return the name of the op resolver's method for a builtin operator, which follows a rule.
+    """Return the name of the op resolver's method that adds a builtin operator.
 
     >>> _method("DEPTHWISE_CONV_2D"), _method("UNIDIRECTIONAL_SEQUENCE_LSTM")
     ('AddDepthwiseConv2D', 'AddUnidirectionalSequenceLSTM')
@@ -41,18 +43,20 @@ CUSTOM_METHODS: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" f
     "CIRCULAR_BUFFER": "AddCircularBuffer", "TFLM_DECODE": "AddDecode",
     "TFLite_Detection_PostProcess": "AddDetectionPostprocess", "ethos-u": "AddEthosU",
 }  # fmt: skip
-"""Methods of TFLM's MicroMutableOpResolver that add custom operators, by the operator's name.
+"""Methods of TFLM's MicroMutableOpResolver that add custom operators, by the name of the operator.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
-"""Methods that TFLM's op resolver did not have in October 2023."""
+"""Methods that TFLM's op resolver lacked in October 2023."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A needed operator. `add` is C++ code that adds the operator to `resolver`, or "" if the user must add it."""
+    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The code is "" if the user
+    must add the operator.
+    """
 
     operator: str
     add: str
@@ -60,8 +64,10 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return the operators of all subgraphs, each once. `library` is the name of the tmo_library with the code of our
-    operators (emit/embedded.py). `shared` tells whether our operators run on two cores.
+    """Return the different operators of all subgraphs.
+
+    The name `library` is that of the tmo_library with the code of the custom operators (emit/embedded.py). The argument
+    `shared` tells whether custom operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -82,7 +88,7 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """Return an arena size in bytes that is enough for every build of TFLM with the report's pointer width."""
+    """Return an arena size in bytes that suffices for all builds of TFLM with the pointer width of the report."""
     return enough(_builds(model, report))
 
 
@@ -91,15 +97,15 @@ def _builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def enough(arenas: Mapping[str, int]) -> int:
-    """Return the largest of some arena sizes in bytes, rounded up to a multiple of ARENA_ALIGNMENT."""
+    """Return the largest of several arena sizes in bytes, rounded up to a multiple of ARENA_ALIGNMENT."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
-    """Return a dictionary from the description of a TFLM build to the arena bytes that the models need there.
+    """Return the arena size in bytes for each build of TFLM, by a description of the build.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
-    libraries of early 2023 have other kernels than today's TFLM. `libraries` has the kernel library of each model.
+    libraries of early 2023 have older kernels. The names `libraries` are the kernel library of each model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
@@ -113,8 +119,10 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. If the graph lacks some inputs or outputs of the model, `ports` has all of them.
-    `library` is the stem of the *_library.c with our operators' code, if not NAME.
+    """Return the text of NAME_ops.h.
+
+    The argument `ports` has all inputs and outputs, if the graph lacks some. The argument `library` is the stem of the
+    *_library.c with the code of the custom operators, if the stem is not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

@@ -1,7 +1,7 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-The program uses no drivers, so the user only adds TensorFlow Lite Micro's sources. CubeIDE reads chip, sources, include
-paths and flags from .cproject.
+The program uses no drivers, so the user only adds the sources of TensorFlow Lite Micro. The file .cproject has the
+chip, the sources, the include paths and the flags.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes of stack that the linker script reserves, for an inference (targets/boards.py) and printf()."""
+"""Bytes that the linker script reserves for the stack. An inference and printf() need this stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A board's chip: its name in STM32CubeIDE, and its settings for linker and compiler."""
+    """The chip of a board: its name in STM32CubeIDE, and its settings for linker and compiler."""
 
     mcu: str
     fpu: str = ""
-    """Argument of the compiler option -mfpu, or "" if the chip has no FPU."""
+    """Argument of the compiler option -mfpu, or "" for a chip without FPU."""
     ram_origin: int = SRAM
 
 
@@ -92,7 +92,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. Without these symbols, TFLM needs a larger arena than the emitted one."""
+"""Preprocessor symbols for all sources. TFLM's arena would be larger without these symbols."""
 
 _BARE = Platform(
     ('"bare.h"',),
@@ -129,7 +129,9 @@ and define the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C
 
 
 def stm32cube(project: Project) -> Texts:
-    """Return a project for STM32CubeIDE. Raises UsageError for an unknown chip, or one that cannot run the program."""
+    """Return a project for STM32CubeIDE. Raises UsageError for an unknown chip, and for a chip that cannot run the
+    program.
+    """
     on, chip = _chip(project.board)
     if not runs(on, project.packed):
         raise UsageError(

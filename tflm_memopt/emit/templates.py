@@ -15,5 +15,5 @@ TEMPLATES = Environment(
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return the filled-in text of a Jinja template. `context` are the values of the template's variables."""
+    """Return the text of a Jinja template after replacing its variables by the values in `context`."""
     return TEMPLATES.get_template(template).render(**context)
