@@ -15,7 +15,7 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Type of operator -> number of instructions. The key "" stands for the interpreter itself."""
+"""Maps a type of operator to a number of instructions. The key "" stands for TFLM's interpreter."""
 ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
@@ -65,9 +65,9 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of `ops` on a core, by operator type. Return None if too little is known.
+    """Return None if the instructions of too many operators are unknown.
 
-    `ours` is the number of instructions of custom operators.
+    The argument `ours` is the number of instructions of custom operators.
     """
     found = builtins(core)
     if found is None:

@@ -46,7 +46,6 @@ def _taps(w: ConvShape) -> _Taps:
 
 
 def _product(pixels: int, channels: int, depth: int) -> Amounts:
-    """Return the work of a matrix product that computes two pixels, two channels and four values at once."""
     pairs, twos = channels // 2, pixels // 2
     blocks, alone = pairs * twos, pairs * (pixels % 2)
     left = (channels % 2) * pixels
@@ -90,7 +89,7 @@ def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amou
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_depthwise_conv_wrapper_s8.c. The kernel gathers windows only with the DSP extension."""
+    """CMSIS-NN gathers windows of depthwise convolutions only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -117,7 +116,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c. The kernel computes two outputs at once, or three without DSP."""
+    """CMSIS-NN's kernel for dense layers computes two outputs at once, or three without DSP extension."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
@@ -156,7 +155,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. The kernel may insert gaps between input pixels."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c, which may insert gaps between input pixels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

@@ -1,8 +1,6 @@
 """Finds the TFLM kernel that runs an operator, and the amounts of the kernel's work.
 
-An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
-(tensorflow/lite/micro/kernels/cmsis_nn). Other operators run TFLM's reference kernels. The script
-benchmarks/builtin_costs.py fits the instructions per unit of work.
+An operator runs a kernel of CMSIS-NN if TFLM has a wrapper for the kernel (tensorflow/lite/micro/kernels/cmsis_nn).
 """
 
 import math
@@ -91,7 +89,7 @@ def _slice(node: Node) -> Found:
 
 
 def _reduced(node: Node) -> Found:
-    """Count the values that a reduction reads and writes. Reductions over height and width have their own loop."""
+    """Count the values that a reduction reads and writes. TFLM has a loop for reductions over height and width."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -105,7 +103,7 @@ def _resized(node: Node) -> Found:
 
 
 def _softmax(node: Node) -> Found:
-    """Count the exponentials of SOFTMAX. TFLM skips values far below the largest value of a row (softmax_common.cc)."""
+    """Count the exponentials of SOFTMAX, without the values that TFLM skips (softmax_common.cc)."""
     shape, n = node.outputs[0].shape, node.elements("o0")
     scale = _scale(node.inputs[0]) * float(node.options.get("beta", 1.0))
     near = min(1.0, _radius(scale, 5) / 256)
@@ -140,7 +138,7 @@ def _blocks(node: Node) -> Found:
 
 
 def _lstm(node: Node) -> Found:
-    """Count the work of arm_nn_lstm_step_s8.c. The kernel computes eight matrix products and the cells."""
+    """Count the work of arm_nn_lstm_step_s8.c, which computes eight matrix products for the gates."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -151,7 +149,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """Count the work of arm_svdf_s8.c. The kernel computes a dense layer, and then sums over time."""
+    """The kernel arm_svdf_s8.c computes a dense layer, and then sums over time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {
@@ -161,7 +159,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """Count the work of arm_batch_matmul_s8.c. The kernel may first transpose the right operand."""
+    """The kernel arm_batch_matmul_s8.c may first transpose the right operand."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)

@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Reads and writes of bytes, and the start
-of each pixel and iteration, also take instructions. The file costs.json has each kernel's instructions per unit of
-work, fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Reads, writes, and the start of each
+pixel and iteration also take instructions. The file costs.json has each kernel's instructions per unit of work, fitted
+to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -25,7 +25,7 @@ class Work:
     kernel: str
     """Name of a kernel with its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
-    """Number of multiply-accumulates of the kernel. Multiplications by the padding of packed windows are included."""
+    """Number of multiply-accumulates of the kernel, including those with the padding of packed windows."""
     weights: float = 0
     """Number of weight bytes that the kernel reads.
 
@@ -33,20 +33,26 @@ class Work:
     four channels.
     """
     read: float = 0
-    """Number of input bytes under the operator's windows. A byte under several windows is counted for each window."""
+    """Number of input bytes under the operator's windows. An input byte under several windows is counted for each
+    window.
+    """
     written: float = 0
-    """Number of output bytes. For an operator that adds to int32 sums, it is the number of updates of sums."""
+    """Number of output bytes. For an operator that adds to int32 sums, the field counts updates of sums instead of
+    output bytes.
+    """
     pixels: float = 0
-    """Number of output pixels. For an operator that adds its inputs to sums, it is the number of input pixels."""
+    """Number of output pixels. For an operator that adds to int32 sums, the field counts input pixels instead of output
+    pixels.
+    """
     taps: float = 0
-    """Number of input pixels under the operator's windows. A pixel under several windows is counted for each window."""
+    """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
+    window.
+    """
     iterations: float = 0
     calls: float = 0
-    """Number of kernel calls. Adjacent iterations of tiles or rows share a call."""
+    """Number of kernel calls."""
     rows: float = 0
-    """Number of row addresses that a kernel looks up. It counts input rows or, for operators that add to sums, output
-    rows.
-    """
+    """Number of addresses of rows that a kernel looks up."""
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
@@ -62,40 +68,41 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, it is the number of searches for the source of a move.
+    For a COPY, the field is the number of searches for the source of a move.
     """
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
     """Number of window rows that a kernel copies one by one, or of pool taps in incomplete groups of four channels.
 
-    For a COPY, it is the number of bytes in short runs. For bytes packed in tiles, it is the number of kernel calls.
+    For a COPY, the field is the number of bytes in short runs. For bytes packed in tiles, the field is the number of
+    kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. For a COPY, it is the number of moves for several rows at
-    once.
+    """Number of times that a kernel reads all its weights. For a COPY, the field is the number of moves for several
+    rows at once.
     """
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
     """Number of values or taps that RISC-V vector code multiplies for up to 32 channels at once.
 
-    With the DSP extension, it is the number of values that are multiplied for a single pixel and four channels at once.
+    With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
     """
     sweeps: float = 0
     """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
     """Number of steps at the start of a group that begins with the operator.
 
-    The group itself takes two steps, and each operator of the group takes one step.
+    A group takes two steps to start, and each of its operators takes one step.
     """
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Number of weight bytes that are copied to the arena before the first iteration. Their instructions are not
-    counted.
+    """Number of weight bytes that are copied to the arena before the first iteration. Instructions for the copied bytes
+    of weights are not counted.
     """
     spared: float = 0
     """Number of weight bytes that are read from the arena instead of from flash."""
@@ -114,9 +121,10 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Core -> instructions for a message between devices, and for each byte of the message.
+"""Maps a core to the instructions for a message between devices, and for each byte of the message.
 
-The key "" stands for all unlisted cores. The instructions of the link's hardware driver are not included.
+The key "" stands for all cores that the table does not list. The instructions of the link's hardware driver are not
+included.
 """
 
 
@@ -129,7 +137,7 @@ class Table:
     """Target whose programs run best on the core."""
     kernels: Costs
     plans: int
-    """Number of plans that tested the fitted costs. They were not used for the fit."""
+    """Number of plans that tested the fitted costs, but were not used for the fit."""
     median: float
     """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float
@@ -147,15 +155,15 @@ class Table:
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Estimate the instructions, or return None if a kernel was not counted on the core."""
+        """Estimate the instructions, or return None if instructions of a kernel were not counted on the core."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
 def estimate(kernels: Costs, work: Work) -> float:
-    """Estimate the instructions of one operator. An unmeasured kernel costs as much as the slowest measured kernel."""
+    """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # Prefer the variant with the most similar name.
+    if len(alike) > 1:  # The variant with the most similar name is preferred.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
@@ -190,7 +198,7 @@ def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for kernels that users wrote. They are assumed to cost as much per pixel as SOFTMAX."""
+    """Kernels that users wrote are assumed to cost as much per pixel as SOFTMAX."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
@@ -201,7 +209,7 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Estimate the instructions on each core of a target. Cores without costs for all kernels are omitted."""
+    """Estimate the instructions on each core of a target, except cores without costs for all kernels."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 
@@ -209,7 +217,7 @@ def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
 def table(target: str, core: str | None = None) -> Table:
     """Return the cost table of a core that runs the target's programs.
 
-    The default core is the target's own core or, for generic programs, the slowest core. Raises UsageError if the core
+    The default core is the core of the target or, for generic programs, the slowest core. Raises UsageError if the core
     is unknown or cannot run programs of the target.
     """
     known = tables()

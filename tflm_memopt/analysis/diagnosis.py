@@ -19,7 +19,7 @@ POST_PROCESSING = "TFLite_Detection_PostProcess"
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute. Indices, shapes and conditions have other types than these."""
+"""Types in which operators compute values."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
@@ -28,7 +28,7 @@ class Diagnosis:
     """The kind of a model, such as float32, and advice on its conversion."""
 
     kind: str
-    """Name of the model's kind, which also names a section of docs/models.md. The names never change."""
+    """Name of the model's kind, which never changes and also names a section of docs/models.md."""
     what: str
     advice: str
 
@@ -37,9 +37,9 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Determine a model's kind.
+    """Determine the kind of a model, such as float32 or int8.
 
-    Set `whole` if no part of the model can be converted, and `int8_interface` if `--int8-io` is given.
+    The argument `whole` tells whether no part of the model can be converted.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -120,7 +120,7 @@ def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield the types in which an operator's weights are stored. A constant input of DEQUANTIZE is a weight, too."""
+    """A constant input of DEQUANTIZE counts as a weight."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)

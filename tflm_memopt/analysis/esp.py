@@ -1,8 +1,8 @@
 """Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and counted instructions.
 
 The estimates were not compared with measurements on a chip. The file esp.json has the published figures with their
-sources, and a range of costs for each kernel. The cycles of plain C code are its instructions on RV32, multiplied by a
-range of cycles per instruction. Instructions for Xtensa are also counted on RV32, because no compiler for Xtensa was
+sources, and a range of costs for each kernel. The cycles of plain C code are the instructions on RV32, multiplied by
+the chip's cycles per instruction. Instructions for Xtensa are also counted on RV32, because no compiler for Xtensa was
 available. The upper bounds include reads of weights from flash if the cache is too small for the weights.
 """
 
@@ -27,9 +27,9 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """On RV32 or Xtensa, a reference kernel takes at most this multiple of its instructions on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Chip -> number of pixels for which a vector kernel of ESP-NN reads the weights of a 1x1 convolution once.
+"""Maps a chip to the number of pixels for which a vector kernel reads the weights of a 1x1 convolution once.
 
-All other kernels of ESP-NN read the weights for each pixel.
+All other kernels of ESP-NN read the weights once for each pixel.
 """
 SHARE = 4
 """Weights of at most 1 / SHARE of the cache stay in the cache while their group runs."""
@@ -139,7 +139,7 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the RV32 instructions of C code around an ESP-NN kernel. Most of these instructions copy windows."""
+    """Return the RV32 instructions of C code around an ESP-NN kernel."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
@@ -154,7 +154,6 @@ def around(work: Work) -> Span:
 
 
 def _in_place(work: Work) -> bool:
-    """Return whether ESP-NN reads the pixels of a 1x1 convolution in place, as whole vectors."""
     return packed(work) == "ESP_CONV" and work.taps == work.pixels and work.read % (16 * max(1.0, work.taps)) == 0
 
 

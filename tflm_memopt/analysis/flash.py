@@ -37,8 +37,6 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
-    """What a model needs in a firmware, for any core."""
-
     model: int
     """Number of bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     operators: tuple[str, ...]
@@ -64,12 +62,14 @@ class Firmware:
 
 
 def tflm(operators: Iterable[str]) -> int:
-    """Return the number of bytes of TFLM's interpreter and kernels. Code that several kernels share is counted once."""
+    """Return the number of bytes of TFLM's interpreter and kernels."""
     return int(measured("flash.json")["tflm"]["interpreter"] + kernels(operators))
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the number of bytes of TFLM's kernels for `operators`. The size of an unmeasured kernel is the median."""
+    """Return the number of bytes of TFLM's kernels for `operators`. A kernel whose size was not measured counts as the
+    median kernel.
+    """
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]

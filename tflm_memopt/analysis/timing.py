@@ -1,8 +1,8 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has each
-kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Ranges for
-Espressif's chips are in esp.py. Times are unknown for cores without cycle figures.
+kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Times are
+unknown for cores whose cycles per instruction are unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tflm_memopt.analysis.esp import EspChip
 
 Span = tuple[float, float]
-"""A lower and an upper bound."""
 UNIFIED = "for both"
 """End of a key in cycles.json for a flash whose cache holds both code and constants."""
 
@@ -38,7 +37,7 @@ class FlashTiming:
     data_lines: int = 0
     """Number of lines of the cache for constants."""
     prefetch: bool = False
-    """Whether the flash reads the next cache line in advance."""
+    """Whether the flash reads the next line of its cache in advance."""
     unified_ways: int = 0
     """Associativity of a common cache for code and constants, or 0 for separate caches."""
 
@@ -67,14 +66,13 @@ class FlashWaits:
 
 @dataclass(frozen=True, slots=True)
 class SlowCycles:
-    """Number of cycles by which a read or a write of a byte takes longer in slow memory than in fast memory."""
+    """Number of additional cycles for a byte of slow memory, compared with fast memory."""
 
     read: Span
     write: Span
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Make the cycles per byte from a lower and an upper bound for reads and for writes."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
@@ -88,12 +86,14 @@ class SlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles per instruction on a core with a certain flash. The ranges include the error of the cycle model."""
+    """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, Span]
-    """Kernel -> cycles per instruction. The key "" is for kernels without modelled cycles."""
+    """Maps a kernel to its cycles per instruction. The key "" is for kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Type of operator -> cycles per instruction of TFLM with CMSIS-NN. The key "" is for unlisted types."""
+    """Maps a type of operator to the cycles per instruction of TFLM with CMSIS-NN. The key "" is for unlisted types of
+    operators.
+    """
     without_waits: Mapping[str, Span]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
@@ -102,7 +102,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return a kernel's cycles per instruction. Variants without modelled cycles take the plain kernel's cycles."""
+        """A variant of a kernel without modelled cycles takes the plain kernel's cycles."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -148,7 +148,7 @@ class Clock:
     """The clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """Name of the core in costs.json or, for an unmeasured core, the manufacturer's name."""
+    """Name of the core in costs.json or, for an unmeasured core, the name that the manufacturer uses."""
     mhz: float
     board: str = ""
     flash: FlashTiming | None = None
@@ -201,8 +201,8 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of a plan's cycles, if known. `moved` is the number of bytes that are read and written in
-        slow memory.
+        """Return the range of a plan's cycles, if known. The argument `moved` has the numbers of bytes that are read
+        and written in slow memory.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -223,7 +223,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the range of cycles of an operator. Reads of copied weights do not wait for the flash."""
+        """Copied weights cause no wait for the flash."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -267,7 +267,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Limit of the time of an inference. The upper bound of the cycles must keep the limit."""
+    """Limit of the time of an inference, compared with the upper bound of the cycles."""
 
     milliseconds: float
     clock: Clock
@@ -276,7 +276,7 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Number of cycles that remain for the plan. It is negative if the builtin operators alone take too long."""
+        """Cycles that remain for the plan, or a negative number if the builtin operators alone take too long."""
         return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:
@@ -319,8 +319,8 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The result is None if neither times nor instructions are known. The lower bounds of both models are compared,
-        and the upper bounds likewise, because the cycle model is assumed to have equal errors for both models.
+        The change is None if neither times nor instructions are known. Equal bounds of both models are compared,
+        because the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -17,7 +17,7 @@ class DeviceReport:
     """One of several devices that run a network together."""
 
     file: str
-    """Path of the device's model. Each device has its own folder."""
+    """Path of the device's model in the device's own folder."""
     arena: Arena
     flash: int
     weights: int
@@ -33,7 +33,7 @@ class OneDevice:
 
     arena: Arena
     flash: int
-    """Number of bytes of the .tflite file."""
+    """Size of the .tflite file in bytes."""
     weights: int
     """Number of bytes of all filters and biases."""
     milliseconds: float | None = None
@@ -71,16 +71,21 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose output rows are divided among the devices (FFMT). Each device has all weights of these operators.
+    """Operators whose output rows are divided among the devices (FFMT). A device has all weights of operators whose
+    rows are divided.
     """
     overlap: tuple[int, ...]
-    """Operators that are split by rows without an exchange of rows. The devices compute some rows twice (FTP)."""
+    """Operators that are split by rows without an exchange of rows (FTP). Devices compute some rows twice if they
+    exchange no rows.
+    """
     channels: tuple[int, ...]
-    """Operators whose output channels are split (FDT, fan-out). Each device stores only the weights of its channels."""
+    """Operators whose output channels are split (FDT, fan-out). With fan-out, each device stores only the weights of
+    its own output channels.
+    """
     inputs: tuple[int, ...]
-    """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
+    """Operators whose input channels are split (FDT, fan-in). With fan-in, each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone. It is the first device if `stages` names no device."""
+    """Operators that one device runs alone, by default the first device."""
     split_weights: tuple[int, ...]
     """Number of bytes of each device's part of the weights that are divided by output or input channels."""
     original_split_weights: int
@@ -94,7 +99,7 @@ class DevicesReport:
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Sequences of unsplit operators, each on one device. It is () if one device runs all unsplit operators."""
+    """Sequences of unsplit operators, each on one device, or () if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:
@@ -157,13 +162,13 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network. No other split needs both less memory on the largest device and less time.
+    """A split of a network. No other split of the network needs both less memory on the largest device and less time.
 
-    DevicesReport describes the fields that both classes have.
+    DevicesReport describes the common fields of DevicesReport and DevicesPoint.
     """
 
     devices: int
-    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
+    """Number of devices that run operators, or 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
@@ -185,7 +190,7 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """The least free bytes of RAM and of flash of any device, or None if the user named no board."""
+        """Least free bytes of RAM and flash among the devices, or None if the user named no board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

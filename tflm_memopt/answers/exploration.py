@@ -13,7 +13,9 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A checked and lowered plan of the frontier. No other plan needs both fewer bytes and a lower cost."""
+    """A checked and lowered plan of the frontier. No other plan of the frontier needs both fewer bytes and a lower
+    cost.
+    """
 
     overhead: float
     """Compute factor F: the executed multiply-accumulates, divided by those of the original model."""
@@ -66,13 +68,13 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """Cost by which plans are compared, besides bytes. Instructions and time are estimates."""
+    """Cost by which plans are compared, besides bytes. The instructions and the time of a plan are estimates."""
     core: str
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Plans of the frontier, followed by plans with slow memory. A model without row operators has no plans."""
+    """Plans of the frontier, followed by plans with slow memory."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original model with CMSIS-NN, or None if the estimate is unknown or some operators

@@ -29,7 +29,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """The board's size divided by the need, or the inverse if it is larger, for the scarcer of RAM and flash."""
+        """How well a board's size matches the model's need of RAM and flash, from 1 for a perfect match upwards."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)
@@ -46,7 +46,7 @@ class Fits:
     """Number of bytes of the .tflite files."""
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, which then fits on no board. It is "" if TFLM accepts the model."""
+    """Reason why TFLM refuses the original model, or "" if TFLM accepts the original model."""
 
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
         """Return the `number` boards whose RAM and flash are closest to the rewritten model's needs."""

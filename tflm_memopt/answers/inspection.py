@@ -55,7 +55,7 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that a sum or mean reads completely before a later operator reads them."""
+    """Number of tensors that could be computed a second time instead of being kept."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the arena that TFLM's own planner makes for the model."""
     firmware: Firmware = field(repr=False)

@@ -20,7 +20,7 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs and outputs of one inference, as bytes. The original and the rewritten model give equal outputs."""
+    """Inputs and outputs of one inference, as bytes."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report and its plan. The plan of an unchanged model is None."""
+    """A rewritten model with its report and its plan, which is None for an unchanged model."""
 
     model: bytes
     plan: Plan | None
@@ -54,9 +54,9 @@ class Optimized:
 
         `emit` is "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. `labels` are
-        the names for the values of a project's first output. `inputs` has an array for each input of the model, as
-        verify() takes it, or with real numbers. The first inference of the arrays becomes the stored example of a
-        project or C module. Without arrays, the stored example is random.
+        the names for the values of a project's first output. The argument `inputs` has an array for each input of the
+        model, as for verify(), or with real numbers. The first inference in `inputs` becomes the stored example of a
+        project or C module. Without arrays in `inputs`, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 
@@ -67,7 +67,8 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write all files into a folder and return their paths. If one file cannot be written, no file is written.
+        """Write all files into a folder and return their paths. If one file cannot be written, no file is written at
+        all.
 
         The original model is never overwritten.
         """

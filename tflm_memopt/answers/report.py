@@ -1,4 +1,4 @@
-"""The report of a conversion, which the file NAME.report.json contains."""
+"""Contents of the report that the file NAME.report.json contains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +28,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` rows of a tensor with `rows` rows. If `depth` is 0, the buffer has pixels of a tiled
-    group.
-    """
+    """Buffer for the last `depth` rows of a tensor. A buffer of depth 0 has pixels of a tiled group."""
 
     tensor: str
     rows: int
@@ -108,15 +106,13 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Number of bytes that model, library and kernels add to flash. It is negative if flash is saved."""
+    """Number of bytes that model, library and kernels add to flash, or a negative number if flash is saved."""
     model: int
     """Growth of the .tflite file, in bytes."""
     library: int
     """Estimated size in bytes of the parts of the C library and its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated growth in bytes of the TFLM kernels that the model needs. It is negative if kernels are no longer
-    needed.
-    """
+    """Estimated bytes of TFLM kernels that the conversion adds, or a negative number if it saves kernels."""
     worthwhile: bool
 
 
@@ -146,7 +142,9 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input of `rows` rows. Each inference adds `new` rows, and `inferences` inferences fill all rows."""
+    """A sliding input of `rows` rows. Each inference adds `new` rows to a sliding input, and `inferences` inferences
+    fill all its rows.
+    """
 
     rows: int
     new: int
@@ -185,7 +183,7 @@ class BarriersReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Number of bytes of fast and slow memory that a plan uses, and number of bytes that an inference moves."""
+    """Sizes of fast and slow memory in bytes, and the bytes that an inference moves."""
 
     fast: int
     slow: int
@@ -203,7 +201,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag with which `optimize` finds a plan that is at least as fast as the faster plan."""
+    """Command-line flag with which `optimize` finds the faster plan."""
     arena: int
 
 
@@ -226,7 +224,7 @@ class Report:
     ram_limit: int | None
     max_instructions: int | None
     without: tuple[str, ...]
-    """Planning techniques that were switched off."""
+    """Planning techniques that the user switched off."""
     overhead: float
     """Compute factor F: the plan's multiply-accumulates, divided by those of the original model."""
     macs: BeforeAfter[int]
@@ -251,7 +249,7 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Searches that stopped at the effort limit. With more effort, a better plan may be found."""
+    """Names of searches that stopped at the effort limit."""
     balance: Balance | None = None
     """RAM that a conversion saves and flash that it adds, or None if the model cannot be rewritten."""
     board: BoardFit | None = None
@@ -268,8 +266,8 @@ class Report:
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Size in bytes to declare for the arena. It is enough for each build of TFLM that NAME_ops.h names. None means
-    unknown.
+    """Size in bytes to declare for the arena, or None if it is unknown. The declared arena size is enough for each
+    build of TFLM that NAME_ops.h names.
     """
     interpreter: bool = True
     """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""

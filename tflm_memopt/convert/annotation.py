@@ -1,4 +1,4 @@
-"""Brings a model into its canonical form before planning, and finds the operators that can run row by row."""
+"""Brings a model into its canonical form, and finds the operators that can run row by row."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form. Operators that TFLM's own kernels run stay byte for byte."""
+    """Return the model's canonical form. Operators that TFLM's own kernels run stay unchanged, byte for byte."""
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
@@ -135,7 +135,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """VAR_HANDLE computes no value, so a tensor that only VAR_HANDLE writes counts as unwritten."""
+    """A tensor that only VAR_HANDLE writes counts as unwritten, because VAR_HANDLE computes no value."""
     values = {t for t in handles(graph) if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written

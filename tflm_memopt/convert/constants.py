@@ -1,6 +1,6 @@
 """Compares the constants of a rewritten model with those of the original, without running a model.
 
-Each operator of a program must have the weights, biases and scales of an operator of the original, and vice versa. Two
+Each operator of a program must have the weights, biases and scales of an original operator, and vice versa. Two
 operators match only if their inputs come from matching operators. Programs may store constants without dead channels,
 divided among devices, or with rows in reverse order.
 """
@@ -37,7 +37,9 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of a rewritten model that have constants. `changes` lists changed inputs and outputs."""
+    """Compare the constants of a rewritten model with those of the original model. The argument `changes` lists the
+    changed inputs and outputs.
+    """
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -46,15 +48,15 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 
 
 def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
-    """Compare the operators of several devices' models. A device may run a part of an original operator."""
+    """Compare the constants of several devices' models with those of the original model."""
     programs = [unpack(region.program) for model in devices for region in regions(model)]
     return compare_programs(programs, nearest_form(programs, original, changes, parts=True))
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the original's operators with constants stored as in the programs, for example without dead channels.
+    """Return the original's operators with their constants stored as in the programs.
 
-    Set `parts` if the programs belong to several devices, which may run parts of the original's operators.
+    The argument `parts` tells whether the programs belong to several devices.
     """
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
@@ -105,9 +107,9 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """Yield graphs of a sliding input in which ever fewer operators keep rows. The model's own graph comes last."""
+    """Yield graphs of a sliding input in which fewer and fewer operators keep rows, and then the original graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
-        with contextlib.suppress(UsageError):  # The rewritten model may belong to another original.
+        with contextlib.suppress(UsageError):  # The plan may belong to another original.
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
     yield annotated
 
@@ -122,7 +124,7 @@ class Originals:
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an operator's index and the operator. Operators with rows in reverse order are included."""
+        """Pairs of an operator's index and the operator, with rows in normal and in reverse order."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -135,7 +137,6 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def matches(self, op: ProgramOp, program: Program, *, parts: bool = True) -> set[int]:
-        """Return the indices of original operators that equal a program's operator or contain it as a part."""
         return self.equal(op, program) or (self._equal_parts(op, program) if parts else set())
 
     def _equal_parts(self, op: ProgramOp, program: Program) -> set[int]:

@@ -39,13 +39,13 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Number of sizes of fast memory that are tried to find a size for an error message."""
+"""Maximum number of attempts to find a size of fast memory for an error message."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory that are tried. The size of an arena is known only after lowering."""
+"""Maximum number of plans that are tried with tensors in slow memory."""
 LARGEST = 4
 """Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Exceptions that a damaged plan or a plan of another model raises when it is read."""
+"""Exceptions that a damaged plan, or a plan of another model, raises while it is read."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Converted:
 
     @cached_property
     def moved(self) -> BytesMoved:
-        """Number of bytes of slow memory and of constants that an inference moves."""
+        """Number of bytes of slow memory and of constants that an inference reads or writes."""
         return traffic(self.planned)
 
     @property
@@ -76,7 +76,7 @@ class Converted:
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """The conversion of one model. Each plan is made, checked and lowered on demand, and only once."""
+    """Each plan of a conversion is made, checked and lowered on demand, and only once."""
 
     source: Model
     border: Int8Interface
@@ -84,18 +84,18 @@ class Conversion:
     options: ConversionOptions
     abi: Abi
     widest: Settings | None = None
-    """The widest limits of tiled groups, which are tried for the hints of error messages."""
+    """Widest limits of tiled groups, which are tried for the hints of error messages."""
     library: Library = REFERENCE
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. If not, RAM and flash are those of its C module."""
+    """Whether TFLM runs the rewritten model, and not a C module."""
     rows: RowGraph | None = None
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans with different limits of tiled groups, whose operator orders and row-wise groups are reused."""
+    """Plans with different limits of tiled groups, whose operator orders are reused."""
 
     def placed(self) -> Conversion:
-        """Return the conversion with its row graph. Raises UsageError if the input cannot have the requested place."""
+        """Raises UsageError if the input cannot have the requested place."""
         rows = None
         if not annotation.left_whole(self.source, self.options.ops):
             if self.options.ops != BUILTIN:
@@ -119,7 +119,7 @@ class Conversion:
 
     @cached_property
     def plans(self) -> Plans:
-        """Raises TypeError if there is nothing to convert."""
+        """Raises TypeError for a model without operators to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
         return Plans(self._there, self.options, self.spent, better, self.known)
@@ -168,7 +168,7 @@ class Conversion:
         return lower()
 
     def planned(self, plan: Plan) -> Planned:
-        """Return a plan with its operators. Raises UsageError for variables on two cores."""
+        """Raises UsageError for variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
@@ -201,11 +201,9 @@ class Conversion:
 
     @cached_property
     def at(self) -> Callable[[int], Converted]:
-        """Function that returns the plan with the smallest activation memory for a number of multiply-accumulates."""
         return cache(lambda macs: self.of(self.plans.at(macs)))
 
     def overhead(self, macs: int) -> float:
-        """Return the executed multiply-accumulates `macs` as a multiple of the original model's."""
         return macs / self.original_macs if self.original_macs else 1.0
 
     @property
@@ -215,7 +213,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Compute factor F of a plan without recompute. F is below 1 if dead channels are removed."""
+        """Compute factor F of a plan without recompute, which is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -228,7 +226,7 @@ class Conversion:
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.
             return first, first
-        if self.plans.inputs + first.arena.tail > room:  # The inputs and the tail alone exceed the limit.
+        if self.plans.inputs + first.arena.tail > room:  # The inputs and the arena's tail alone exceed the limit.
             return None, first
         most = None if limits.overhead is None else self.macs(limits.overhead)
         budgets = [self._first(limits)]
@@ -271,7 +269,9 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest budget above budgets[0] whose plan fits, if any. Add all tried budgets to `budgets`."""
+        """Return the smallest compute budget above budgets[0] whose plan fits, if any, and add tried budgets to
+        `budgets`.
+        """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -342,11 +342,11 @@ class Conversion:
 
     @property
     def largest(self) -> int:
-        """Upper bound of the number of bytes of a plan's buffers."""
+        """Upper bound of the size of a plan's buffers in bytes."""
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if a plan has sizes or regions of another model. The checker tests neither."""
+        """Raise PlanError if a plan has sizes or regions of another model, which the checker does not test."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

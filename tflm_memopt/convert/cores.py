@@ -1,4 +1,4 @@
-"""Evaluates the options `--cores` and `--share`."""
+"""Evaluates the command-line options `--cores` and `--share`."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,8 +15,8 @@ from tflm_memopt.rowgraph.inputs import ARENA
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions on two cores, counted on Cortex-M33.
 
-A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of an iteration. It
-takes BARRIER instructions at a barrier, as counted by benchmarks/two_cores.py.
+A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of it. A core takes
+BARRIER instructions at a barrier (benchmarks/two_cores.py).
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
@@ -27,7 +27,9 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the fraction of its time that each core gives, or None for one core. Raises UsageError for bad options."""
+    """Return the fraction of each core's time for the model, or None if the model runs on one core. Raises UsageError
+    for bad options.
+    """
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

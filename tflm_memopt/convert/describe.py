@@ -32,7 +32,7 @@ from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 
 def optimized(made: Decision, started: float) -> Optimized:
-    """Return the result of optimize() with its report. `started` is the value of time.monotonic() at the start."""
+    """The argument `started` is the value of time.monotonic() at the start."""
     given, original, chosen = made.task.given, made.task.original, made.chosen
     on_boards = fits(made.arena, made.firmware, made.slow)
     done = tuple(work(chosen.planned)) if chosen else ()

@@ -1,4 +1,4 @@
-"""Explains why a model does not fit. The error states the needed bytes and the best alternatives that were tried."""
+"""Explains why a model does not fit."""
 
 import contextlib
 import math
@@ -36,7 +36,7 @@ Choose = Callable[[Conversion], Converted | None]
 
 
 class TooLarge(Exception):
-    """No plan keeps the limits of RAM and flash. `best` is the plan with the least RAM."""
+    """Raised if no plan keeps the limits of RAM and flash. The argument `best` is the plan with the least RAM."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
@@ -44,7 +44,7 @@ class TooLarge(Exception):
 
 
 def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
-    """Return the error for the user, with hints that name what would fit."""
+    """Return the error for a model that does not fit, with hints that name what would fit."""
     conversion, limits, best = no.conversion, no.limits, no.best
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
@@ -63,8 +63,8 @@ def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for an unchanged model or a saved plan that exceeds the limits. `why` becomes part of the
-    message.
+    """Return the error for an unchanged model, or for a saved plan, that exceeds the limits. The argument `why` becomes
+    part of the error message.
     """
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
@@ -133,16 +133,16 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, Conversion]]:
-    """Yield flags that the user may add, and the conversion with these flags."""
+    """Yield command-line flags that the user may add, and the conversion with these flags."""
     here = conversion.options.input
-    may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores cannot have a streamed input.
+    may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores do not support a streamed input.
     for place in (here, InputMode(STREAM, 1)) if may_stream else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
             flags = [*(["--int8-io"] if narrow else []), *(["--input stream"] if place != here else [])]
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None
             if other is None or other.rows is None or (narrow and not other.border.replaced):
                 continue
-            with contextlib.suppress(UsageError):  # The search may find that the input cannot be streamed.
+            with contextlib.suppress(UsageError):
                 other.first(limits)
                 yield " ".join(flags), other
 
@@ -154,7 +154,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield flags and boards with which one of the plans fits. `plans` maps flags to plans."""
+    """Yield the flags of a plan and a board on which the plan fits. `plans` maps flags to plans."""
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*_boards(there.arena, there.firmware)]
@@ -182,7 +182,7 @@ def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: 
 
 
 def up(overhead: float) -> str:
-    """Round F up to three decimals for a command line, so that it is not below the exact value.
+    """Round the compute factor F up to three decimals for a command line.
 
     >>> up(1.00001), up(1.25)
     ('1.001', '1.25')

@@ -21,9 +21,9 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, rematerialised
 
 FULL_WIDTH = 0xFFFF
-"""Maximum number of columns of a feature map. The C library stores the width of a tile as a uint16_t."""
+"""Maximum number of columns of a feature map, because the C library stores the width of a tile as a uint16_t."""
 ROUNDING = 1e-9
-"""Tolerance of the compute factor F. Rounding must not exclude a plan whose F equals the budget."""
+"""Tolerance for rounding errors of the compute factor F."""
 _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "stripes": {"stripe_rows": (1,), "whole_map": 0},
     "windows": {"tile": FULL_WIDTH},
@@ -62,8 +62,6 @@ def roomy(chosen: Settings | None) -> Settings | None:
 
 
 class Plans:
-    """Plans of one row graph, which are made on demand."""
-
     def __init__(
         self,
         graph: RowGraph,
@@ -75,7 +73,7 @@ class Plans:
         """`better` is a function that runs operators in parts to improve a plan within a number of
         multiply-accumulates.
 
-        `warm` are plans with different limits of tiled groups. Their operator orders and row-wise groups are reused.
+        The argument `warm` has plans with different limits of tiled groups, whose operator orders are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -83,17 +81,17 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans with a finished layout. A later plan gets a layout only if it can be better than these plans."""
+        """Plans whose layout is finished."""
 
     @cached_property
     def inputs(self) -> int:
-        """Number of bytes of all inputs. TFLM keeps all inputs in the arena at once, so no plan takes fewer bytes."""
+        """Number of bytes of all inputs, which TFLM keeps in the arena at once."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of any plan. They are fewer than `macs` if some values are never read."""
+        """Fewest multiply-accumulates of any plan of the model."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -111,7 +109,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may run twice. The empty set comes first."""
+        """Sets of operators that may run twice, beginning with the empty set."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -133,8 +131,8 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan with the smallest activation memory for max(`macs`, `least_macs`) multiply-accumulates.
 
-        The search tries large sets of repeated operators first, because they promise the most gain. After two sets
-        without a gain, it tries only plans without repeated operators.
+        The search tries large sets of repeated operators first, because they promise the most gain. After two sets of
+        repeated operators without a gain, only plans without repeated operators are tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -158,7 +156,9 @@ class Plans:
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute that moves the fewest bytes of slow memory, if any. `limit` is in bytes."""
+        """Return the plan without recompute that fits in `limit` bytes and moves the fewest bytes of slow memory, if
+        any.
+        """
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
@@ -184,9 +184,6 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the compute budgets at which the smallest plan probably changes if the operators of `choice` run
-        twice.
-        """
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -207,7 +204,7 @@ IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     """Return the lowest budget whose plan fits, found by bisection, or None if no plan fits.
 
-    The plan of a larger budget must not take more bytes than the plan of a smaller budget.
+    A plan with a larger budget must not take more bytes than a plan with a smaller budget.
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

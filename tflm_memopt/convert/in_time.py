@@ -19,7 +19,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # within_budget() raises an error that states the least RAM of the model.
+    if not found:
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
@@ -44,7 +44,7 @@ def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Return the error for a model that stays unchanged for the reason `why` and may exceed the time limit."""
+    """Return the error for an unchanged model that may exceed the time limit. `why` is the reason for no change."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "omit --time-limit"
     else:
@@ -54,7 +54,7 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
 
 
 def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
-    """`found` are the plans of a frontier, fewest instructions first."""
+    """The argument `found` has the plans of a frontier, in ascending order of instructions."""
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 

@@ -39,10 +39,8 @@ def inspect(
 def inspection(
     given: Loaded, source: Model, annotated: AnnotatedGraph, abi: Abi, whose: Library, *, int8_interface: bool = False
 ) -> Inspection:
-    """Describe a model without making a plan.
-
-    `whose` is the library whose kernels run the original model. Set `int8_interface` if the rewritten model has an int8
-    interface.
+    """The argument `whose` is the library whose kernels run the original model. The argument `int8_interface` tells
+    whether the rewritten model has an int8 interface.
     """
     graph, arena, nbytes = source.graph, predict(source, abi, library=whose), len(given.data)
     needs = firmware_of(source, nbytes)

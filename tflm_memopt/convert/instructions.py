@@ -1,7 +1,7 @@
 """Chooses plans by estimated instructions or time.
 
-The planner counts multiply-accumulates. A plan that computes more pixels at once takes more bytes and fewer
-instructions. Therefore, plans with several tile widths are made and compared.
+A plan that computes more pixels at once takes more bytes and fewer instructions. Plans with several tile widths are
+made and compared.
 """
 
 import itertools
@@ -28,7 +28,7 @@ MOST_SLOW = 8
 CLIFF = 1.2
 """If a plan costs over 1.2 times as much as the next faster plan, plans with costs in between are tried."""
 TILED_COST = 1.5
-"""Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
+"""Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
 """The tried sizes of plans that compute more pixels at once differ by at most this fraction of activation memory."""
 LEAP = 1 / 4
@@ -44,9 +44,9 @@ class Costed:
     work: tuple[Work, ...]
     instructions: int
     lower: Callable[[], Converted]
-    """Function that lowers the plan without a check. Repeated calls return the first result."""
+    """Function that lowers the plan without a check."""
     check: Callable[[], Converted]
-    """Function that checks and lowers the plan. Repeated calls return the first result."""
+    """Function that checks and lowers the plan."""
 
     @property
     def converted(self) -> Converted:
@@ -54,7 +54,7 @@ class Costed:
 
     @property
     def total(self) -> int:
-        """Number of bytes of the arena, which is known before the plan is checked."""
+        """Size of the arena in bytes, which is known before the plan is checked."""
         return self.lower().arena.total
 
     @property
@@ -75,9 +75,9 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], chec
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return a plan with its cost, or None if a known plan is at least as cheap and as small.
+    """Return a plan with its cost, or None if a known plan is at least as cheap and as small as this plan.
 
-    Plans whose arena heads already decide the comparison are not lowered.
+    Plans are not lowered if the sizes of their arena heads already decide.
     """
     planned = form.planned(plan)
     lower = cache(lambda: form.lowered(planned))
@@ -87,7 +87,7 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """A model with more operators has a larger arena tail, so most comparisons need no lowering."""
+    """Most comparisons need no lowering, because a model with more operators has a larger arena tail."""
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
         return True
@@ -106,7 +106,7 @@ def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    For whole rows, conversions with wide tiles, without tiled groups, and with two rows at once are added.
+    Conversions with wide tiles, without tiled groups, or with two rows at once are added for whole rows.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -128,7 +128,7 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a function from a plan to the upper bound of its cycles."""
+    """Return a function that computes the upper bound of a plan's cycles."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work)
@@ -146,12 +146,12 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are also tried. If large
-    differences remain, plans without recompute are made larger, even if faster and smaller plans are known.
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are also tried. If prices still
+    differ much, plans without recompute are made larger, even if better plans are known.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Return pairs of plans with adjacent prices and at most `most` MACs. The second plan is slower and smaller."""
+        """Return pairs of plans with adjacent prices and at most `most` multiply-accumulates, the faster plan first."""
         known = (c for c in found if c.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
 
@@ -183,7 +183,9 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans that compute more pixels at once. `rooms` are the bytes by which a plan may exceed `start`."""
+    """Add plans that compute more pixels at once. The argument `rooms` has the numbers of bytes by which a plan may
+    exceed `start`.
+    """
 
     def cost(done: Sequence[Work]) -> float:
         return price(replace(start, work=tuple(done), instructions=table.instructions(done)))
@@ -197,10 +199,10 @@ def _add_roomier(
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return the plans in `known` and the plan of each conversion for each budget.
+    """Return the known plans, and the plan of each conversion for each compute budget.
 
-    The search raises the budget until a plan with recompute is both slower and larger than a known plan. More recompute
-    would be even slower. If no plans are known, the search tries all budgets of the first conversion.
+    The search stops at a plan with recompute that is both slower and larger than a known plan. If no plans are known,
+    the search tries all budgets of the first conversion.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -327,14 +329,14 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
     """Return the plan with the least arena within a limit of instructions.
 
-    If RAM is also limited, return the plan with the fewest instructions. Raises DoesNotFit if no plan keeps the limits.
+    If RAM is also limited, the plan with the fewest instructions within both limits is returned.
     """
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
-    if not found:  # within_budget() raises an error that states the least RAM of the model.
+    if not found:
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

@@ -11,7 +11,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Maximum bytes of flash for the model, the C library and TFLM. `core` is the core that runs their code."""
+    """Limit of flash in bytes for the model, the C library and TFLM."""
 
     nbytes: int
     core: str
@@ -26,13 +26,13 @@ class SlowMemory:
     asked: bool = True
     """True if the user requested slow memory, False if only the board has slow memory."""
     clock: Clock | None = None
-    """Clock that gives the time of plans with slow memory, or None if their time is unknown."""
+    """Clock of the core with slow memory, or None if times are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum of the compute factor F. None means 1 or, with limited RAM, the smallest possible F."""
+    """Maximum of the compute factor F. None stands for 1 or, with limited RAM, for the smallest possible F."""
     total: int | None = None
     """Maximum number of bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None
@@ -44,7 +44,7 @@ class Limits:
 
     @property
     def ram(self) -> int | None:
-        """Limit of the arena in bytes, which is the minimum of `total` and the board's limit, or None."""
+        """Limit of the arena in bytes, set by the user or the board, or None for no limit."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
 
@@ -71,7 +71,7 @@ class Limits:
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
     def flash_missing(self, needs: Firmware) -> int:
-        """Return the number of bytes by which the model exceeds the available flash, or 0."""
+        """Return the number of bytes by which the model exceeds the flash limit, or 0."""
         room = self.flash_room
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 

@@ -38,8 +38,6 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions(planner.Options):
-    """Options of the planner and of the other steps of a conversion."""
-
     wide: bool = False
     """Whether packed convolutions get scratch for the maximum number of pixels that they can compute at once."""
     fold: bool = True
@@ -54,7 +52,9 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the row graph to plan, if any. Raises UsageError if the input cannot be in the requested place."""
+    """Return the row graph to plan, or None if the model has no row operators. Raises UsageError if the input cannot be
+    in the requested place.
+    """
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
@@ -69,12 +69,16 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. `whole` is the reason why TFLM runs all operators, if it does."""
+    """Return the model's canonical form for `ops`. The argument `whole` is the reason why TFLM runs all operators, or
+    None.
+    """
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return a graph whose operators all run in TFLM's kernels. `whole` is None if the user chose `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. The argument `whole` is None if the user chose `--ops
+    builtin`.
+    """
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -122,7 +126,7 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window. A graph without a sliding input stays unchanged.
+    """Return the graph for a sliding input, and the sliding window.
 
     Raises UsageError if the model cannot have a sliding input.
     """

@@ -37,7 +37,7 @@ ROOM = 4_000
 SHARE = 1.2
 """A plan for ESP-NN may take this multiple of the least arena, because ESP-NN's kernels are faster than C code."""
 SLOWER = 1.3
-"""If all plans are slower than the original, a plan may take this multiple of the generic program's least arena."""
+"""If all plans are slower than the original, a plan may take this multiple of a generic program's least arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,9 @@ class Decision:
     chosen: Converted | None = None
     why: str = ""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, even if the rewrite is not used. None means that there is no rewrite.
-    """
+    """RAM saved and flash added by the rewrite, or None if there is no rewrite."""
     faster: FasterPlan | None = None
-    """A plan that is faster and larger than the chosen plan, if the chosen plan is slower than the original."""
+    """A faster plan that takes more RAM, if the chosen plan is slower than the original."""
 
     @property
     def model(self) -> bytes:
@@ -74,7 +73,9 @@ class Decision:
 
 
 def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
-    """Choose a plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if a limit cannot be checked."""
+    """Choose the plan that the user gets. Raises DoesNotFit if no plan keeps the limits, and UsageError if a limit
+    cannot be checked.
+    """
     try:
         return _decide(task, planning)
     except TooLarge as no:
@@ -171,9 +172,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of an inference's milliseconds. If the milliseconds are unknown, it is the number of
-        instructions.
-        """
+        """Upper bound of an inference's milliseconds or, if they are unknown, the number of instructions."""
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -191,11 +190,11 @@ class _Timed:
 def _on_board(
     task: ConversionTask, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan without recompute that has the least product of arena and time, and a faster plan if known.
+    """Return the plan with the least product of arena and time, and a faster plan if known.
 
     The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
-    The search first tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans
-    are slower than the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
+    The search tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans are
+    slower than the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
     """
     asked = task.asked
 
@@ -226,7 +225,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the smallest plan that is not slower than the original. Without such a plan, return the fastest plan."""
+    """Return the smallest plan that is not slower than the original model or, without such a plan, the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -271,11 +270,10 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:
-    """Return the conversion with suitable limits of tiled groups.
+    """Return the conversion with limits of tiled groups that suit the target.
 
-    Packed kernels are slow on single pixels. A packed model without recompute gets whole rows and all channels if the
-    arena grows by at most ROOM bytes. A model for ESP-NN may also compute single pixels, and may take SHARE times the
-    least arena.
+    Packed kernels are slow on single pixels. A packed model gets whole rows and all channels if the arena grows by at
+    most ROOM bytes. A model for ESP-NN may also compute single pixels, and may take SHARE times the least arena.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -310,10 +308,10 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
     """Return the RAM that a rewrite saves and the flash that it adds.
 
-    A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash (model, library and kernels).
-    TFLM kernels that the model no longer needs may stay in the firmware for other models. They count as saved only if
-    the rewrite saves at least the fraction LITTLE of the arena. `arenas` are the sizes of the arena in bytes before and
-    after the rewrite. `core` is the core that runs the library.
+    A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that the model
+    no longer needs may stay in the firmware for other models. Unneeded TFLM kernels count as saved flash only if the
+    rewrite saves at least the fraction LITTLE of the arena. `arenas` are the sizes of the arena in bytes before and
+    after the rewrite.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

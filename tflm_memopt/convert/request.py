@@ -55,7 +55,7 @@ class Request:
     clock: Clock | None
     saved: Mapping[str, Any] | None = None
     cost: Cost = "macs"
-    """The most precise cost that is known for the core. It is the default of explore()."""
+    """Default cost of explore(), which is the most precise known cost."""
     interpreter: bool = True
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
@@ -77,13 +77,13 @@ class Request:
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(). It has more effort, and no limits except the board and slow memory."""
+        """Return the request for explore(), with more effort and without most limits."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
 
     def conversion(self, model: bytes) -> Conversion:
-        """Return the conversion of a model. Raises ModelError if the model is invalid or if TFLM refuses the model."""
+        """Raises ModelError if the model is invalid or if TFLM refuses the model."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         whole = annotation.left_whole(source, self.options.ops)
@@ -101,8 +101,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ConversionTask:
-    """A model and the options of its conversion."""
-
     given: Loaded
     asked: Request
     start: Conversion
@@ -110,7 +108,7 @@ class ConversionTask:
 
 
 def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
-    """Return the checked request. Raises UsageError for options that are invalid or contradict each other."""
+    """Raises UsageError for options that are invalid or contradict each other."""
     said = complete(given, function)
     on_board, target, core, abi = _on_board(said)
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]

@@ -25,10 +25,10 @@ def files(
     folder: Path = Path(),
     original: Path | None = None,
 ) -> dict[str, bytes]:
-    """Return the content of each file by name. The model's files come first, and the report's page comes last.
+    """Return the content of each file by name. Files of the model come first, and the report's page comes last.
 
-    `labels` are the names of the first output's values. `inputs` are the input arrays of a stored inference. `folder`
-    is the folder of the files, and `original` is the path of the original model. The report's page names both paths.
+    `labels` are the names of the first output's values. `inputs` are the input arrays of a stored inference. The
+    report's page names the folder of the files, `folder`, and the path of the original model, `original`.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

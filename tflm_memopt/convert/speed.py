@@ -24,7 +24,7 @@ PACKED_CORE = "cortex-m4"
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
-    """Return the clock of `core` or of the board's core, or None if the frequency is unknown."""
+    """Return the clock of a core, or None if its frequency is unknown."""
     name = core or (board.core if board else on.core)
     if board:
         return board.clock(name, mhz)
@@ -32,7 +32,7 @@ def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -
 
 
 def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
-    """Return the time limit. Raises UsageError without a clock or for a core whose cycles are not modelled."""
+    """Raises UsageError without a clock or for a core whose cycles are not modelled."""
     if milliseconds is None:
         return None
     if clock is None:
@@ -46,7 +46,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits without the time that TFLM's own kernels take. Raises UsageError if a time is unknown."""
+    """Return the limits minus the time that TFLM's own kernels take. Raises UsageError if a time is unknown."""
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
@@ -62,7 +62,9 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that TFLM runs, if known. `ours` is the instruction count of custom operators."""
+    """Return the cycles of operators that TFLM runs, or None if they are unknown. The argument `ours` is the number of
+    instructions of custom operators.
+    """
     if not ops:
         return 0.0, 0.0
     if clock.esp:
@@ -87,7 +89,9 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after the rewrite. `done` is the work of the custom operators in the chosen plan."""
+    """Return the time before and after the rewrite. The argument `done` is the work of the custom operators in the
+    chosen plan.
+    """
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
@@ -105,7 +109,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """`done` is the work of custom operators. `moved` has the number of slow bytes that are read and written."""
+    """The argument `moved` has the numbers of bytes that are read and written in slow memory."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],
@@ -141,7 +145,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of a generic plan if packed kernels ran it, or return None if this is impossible."""
+    """Estimate the instructions of a generic plan with packed kernels, if known."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -154,13 +158,13 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator in milliseconds, by the operator's key. Unknown times are 0."""
+    """Return each row operator's longest time in milliseconds, by the operator's key, or 0 if it is unknown."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for a frontier's plans. Return None if the plans' times are not known."""
+    """Return the clock for the plans of a frontier, or None if the plans' times are unknown."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

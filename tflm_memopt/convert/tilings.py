@@ -1,8 +1,7 @@
 """Chooses chains of TFLM's own operators that run in parts, for the least arena.
 
-The search is greedy: it adds one chain after the other while the arena shrinks. Candidates contain the operator with
-the most live bytes, and are ranked by live bytes for several numbers of stripes or channel groups. The best candidates
-are planned. The arena includes the tail bytes of new operators.
+The greedy search adds one chain after the other while the arena shrinks. Candidate chains contain the operator with the
+most live bytes, and are ranked by live bytes. The size of the arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -116,8 +115,6 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Two functions: one finds the longest chain that begins at an operator, and one yields the chain's tilings."""
-
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
 
@@ -140,7 +137,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the number of live bytes of whole tensors during each operator. Tensors that share bytes count once."""
+    """Return the number of live bytes during each operator. Tensors that share bytes are counted once."""
     graph = stored(graph)
     sizes, nodes = tensor_sizes(graph), graph.builtins
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}

@@ -31,12 +31,12 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    `runs` is the number of random inputs. By default, as many inputs as run in about two seconds, but at least ten, are
-    used. If time is left, 256 inputs follow, in which each byte takes every value. `seed` is the seed of the random
-    inputs. `inputs` has an array for each input of the model. Several inferences may be stacked along the first axis.
-    `steps` is the number of additional consecutive inferences, with resets, for models with state. `how` selects TFLM's
-    official wheel (the default where it exists) or this package's kernels. `c` is the path of the rewritten model's C
-    module, a folder or NAME.c. If `c` is given, the C module also runs.
+    `runs` is the number of random inputs. By default, at least ten random inputs are used, and as many as run in about
+    two seconds. If time is left, 256 inputs follow in which each byte takes every value. `seed` is the seed of the
+    random inputs. The argument `inputs` has an array for each input of the model. Several inferences may be stacked
+    along the first axis. `steps` is the number of additional consecutive inferences, with resets, for models with
+    state. `how` selects TFLM's official wheel (the default where it exists) or this package's kernels. `c` is the path
+    of the rewritten model's C module, a folder or NAME.c. The C module is also compared if the argument `c` is given.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if one cannot be read or the original does
     not run. Raises RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match
