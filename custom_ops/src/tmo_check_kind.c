@@ -69,8 +69,8 @@ static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
          (uint32_t)op->float_form >> 4 <= last;
 }
 
-/* Checks the weights, biases and scales of an operator with a window. An int16 channel takes two bytes, and its bias takes eight bytes. Sums of int16
- * channels are not kept between calls. In a float32 operator, each channel, weight and bias takes four bytes. */
+/* An int16 channel takes two bytes, and its bias takes eight bytes. Sums of int16 channels are not kept between calls. In a float32 operator, each
+ * channel, weight and bias takes four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
@@ -388,8 +388,7 @@ static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t 
   return tmo_header_of(c->program)->state > 0 && t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
-/* Checks an LSTM operator. The operator updates its previous output, which takes one byte per channel, and its cells, which take two bytes per
- * channel. */
+/* An LSTM operator updates its previous output, which takes one byte per channel, and its cells, which take two bytes per channel. */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
   return tmo_has_words(c, o->op->curve, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&

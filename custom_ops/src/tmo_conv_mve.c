@@ -40,7 +40,7 @@ static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
 
-/* Returns whether the distance between two output pixels fits the instructions of the assembly code. */
+/* The instructions of the assembly code limit the distance between two output pixels. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }

@@ -296,7 +296,6 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
   return true;
 }
 
-/* Returns whether all operands and the output of an operator are in buffers of whole rows. */
 TMO_OWN_FRAME static bool are_whole_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   bool whole = has_whole_rows(run, &tensors[op->output]);

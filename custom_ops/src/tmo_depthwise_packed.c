@@ -36,7 +36,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
 /* Returns how many groups of turn_of() taps cover the window. The last group may have more taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* Lists the taps of the window that begins in input column `start`, for the input rows that exist. */
+/* The window begins in input column `start`. The function skips input rows that do not exist. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w;
@@ -216,8 +216,8 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* Computes an output row. A window inside the input reuses the taps of the previous window, moved by some pixels. If an input row does not exist, all
- * windows of the output row lack this input row. */
+/* A window inside the input reuses the taps of the previous window, moved by some pixels. If an input row does not exist, all windows of the output
+ * row lack this input row. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions with 3x3 taps and stride 1. The C function of the same name computes the same
- * bits.
+/* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions with 3x3 taps and stride 1.
  *
  * The function computes four channels of all output pixels, and then the next four channels. A block has eight columns of three input rows, and gives
  * six adjacent outputs. The function first converts the bytes of a block to int16, and stores them on the stack in a record for each channel. A word

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions. The C function of the same name computes the same bits.
+/* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions.
  *
  * The function reads three taps of four channels of a pixel at once. SMLAD multiplies two taps of a channel, and SMLABB or SMLATT multiplies the
  * third tap. The constants are stored in the order in which the code reads them. For several pixels, the function computes four channels of all

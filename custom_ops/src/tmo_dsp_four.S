@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1. The C function of the
- * same name computes the same bits.
+/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1.
  *
  * The function converts four channels of six input columns to int16, and stores them on the stack in a record for each channel. The four outputs of a
  * channel share one load of the weights and values. A record begins with the bias, three words of weights for the first two rows, and the values of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_pairs_1() of tmo/packed.h computes packed convolutions of one pixel. The C function of the same name computes the same bits. The file
- * tmo_dsp_pairs.S explains the sum A and the combined sum 256 * B + A of a pair of channels. The function tmo_dsp_pairs_1() computes two pairs of
- * channels at once. If a single pair is left, the function computes this pair twice and stores its outputs once.
+/* tmo_dsp_pairs_1() of tmo/packed.h computes packed convolutions of one pixel. The file tmo_dsp_pairs.S explains the sum A and the combined sum 256 *
+ * B + A of a pair of channels. The function tmo_dsp_pairs_1() computes two pairs of channels at once. If a single pair is left, the function computes
+ * this pair twice and stores its outputs once.
  *
  * Registers r0 to r3 hold eight values. Register r4 points to the next values, and lr is the end of the values. Registers r5 and r12 point to the
  * next weights of the two pairs. Registers r6 and r7 hold weights. Registers r8 and r9 hold the sum A and the combined sum of the first pair.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_widen_*() of tmo/packed.h widen bytes for packed convolutions. The C functions of the same names compute the same bits.
+/* The functions tmo_dsp_widen_*() of tmo/packed.h widen bytes for packed convolutions.
  *
  * Registers r0 to r3 point to the next bytes of each pixel. Registers r4 to r7 hold four bytes of each pixel, and later bytes 1 and 3 as int16.
  * Registers r8 to r11 hold bytes 0 and 2 as int16. Register r12 points to the next values of the tile, and lr is the number of bytes that are

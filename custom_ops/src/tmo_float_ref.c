@@ -122,7 +122,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes an output row in pieces. The elements of the operands are copied before each piece is computed. */
+/* The function computes the row in pieces, and first copies the elements that a piece needs. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
@@ -233,7 +233,7 @@ static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   return op->smallest ? tmo_place_of_smallest_s8 : tmo_place_of_greatest_s8;
 }
 
-/* Computes an output row whose windows are runs of adjacent, aligned float32 values. */
+/* The windows must be runs of adjacent, aligned float32 values. */
 static TMO_ALWAYS_INLINE void place_in_runs(const tmo_kernel *k, const float *x, int8_t *out, bool smallest) {
   for (const int8_t *const end = out + 4 * k->out_width; out != end; out += 4) {
     const float *const first = x, *const after = x + k->op->kernel_w, *best = x + 1;

@@ -184,7 +184,6 @@ TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k
   return true;
 }
 
-/* Returns whether each output pixel of a convolution needs only the input pixel in the same row and column. */
 static TMO_ALWAYS_INLINE bool is_one_to_one(const tmo_op *op) {
   return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
 }

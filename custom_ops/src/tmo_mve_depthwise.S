@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium. C functions of the same names
- * compute the same bits.
+/* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium.
  *
  * The functions multiply two taps of sixteen channels of a pixel at once. The sum of two products fits int16, because no weight is -128. The sums of
  * sixteen channels are in four vectors. Channels whose indices have the same remainder modulo 4 share a vector. The constants are packed in the order

@@ -17,7 +17,6 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns the greatest bytes of the pixels under a window, for four channels. */
 static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
   int32_t greatest = (int32_t)0x80808080u;
   for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
@@ -36,7 +35,6 @@ static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_
   }
 }
 
-/* Returns the averages of the pixels under a window, for four channels. */
 static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
   const int32_t area = (int32_t)v->area;
   int32_t even = 0, odd = 0;
@@ -48,7 +46,7 @@ static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, u
   return (int32_t)((low & 0x00FF00FFu) | high << 8);
 }
 
-/* Computes one output pixel with at least four channels, four channels at once. */
+/* The output pixel must have at least four channels. */
 static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {

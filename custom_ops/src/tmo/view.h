@@ -31,7 +31,6 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
  * fewer registers. */
 TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
 
-/* Returns the address of an operator's weights in the program or in the workspace. */
 static TMO_ALWAYS_INLINE const int8_t *tmo_weights_of(const tmo_run_state *run, const tmo_op *op) {
   return tmo_copies_weights(op) ? tmo_copied_weights(run, op) : (const int8_t *)tmo_constant(run->program, op->weights);
 }
