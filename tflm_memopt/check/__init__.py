@@ -1,1 +1,1 @@
-"""Checks finished plans independently of the planner, with which it shares only the class Plan."""
+"""Checks finished plans independently of the planner."""

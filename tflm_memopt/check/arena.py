@@ -1,4 +1,6 @@
-"""Simulates the arena for the checker. Each byte's tag names the tensor and the byte last written to it."""
+"""Simulates the arena for the checker. Each arena byte has a tag, which names the tensor byte that was last written
+there.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -13,19 +15,21 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""Content of some bytes of the arena: the number of a tensor, or role and key of a private buffer."""
+"""Either a tensor's number, or the role and key of a private buffer."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Alignment in bytes of sums (int32), counters (uint16), scratch (pairs of int16) and copied weights (vectors)."""
+"""Required alignment of each buffer in bytes: int32 sums, uint16 counters, pairs of int16 in scratch, vectors of
+weights.
+"""
 
 
 class TaggedArena:
-    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with a position in it."""
+    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with a byte position."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """Tag of each byte minus the byte's address. Within a tensor, tag minus address is constant."""
+        """For each byte, the tag minus the byte's address. The difference is constant within a tensor."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -46,7 +50,7 @@ class TaggedArena:
         self.home[key] = buffer, self.head + slow.offset
 
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the address of a tensor's row, which is in the tensor's rolling buffer if there is one."""
+        """Return the address of a tensor's row, which may be in a rolling buffer."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
             buffer, offset = self.home[Role.ROLLING_BUFFER, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
@@ -60,7 +64,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return a row's position in memory. A group that runs in reverse counts rows from the tensor's end."""
+        """A group that runs in reverse numbers the rows from the tensor's last row."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -121,11 +125,9 @@ class TaggedArena:
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
-        """Return the outputs of the operators whose weights are copied to the arena before the group runs."""
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
-        """Tag the first `nbytes` bytes of a buffer that holds no tensor, for example of scratch."""
         if nbytes:
             held, mark, _ = self._private(role, key, nbytes)
             held[:] = mark
@@ -136,7 +138,7 @@ class TaggedArena:
             self._expect(held == mark, (role.value, key), mark, at, who)
 
     def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[Ints, int, int]:
-        """Return the tags in the first `nbytes` bytes of a private buffer, their expected value, and the address."""
+        """Return the tags of a private buffer, their expected value, and the buffer's address."""
         at = self.at(role, key, nbytes)[1]
         return self._run(at, nbytes), self._base_of((role.value, key)) - at, at
 

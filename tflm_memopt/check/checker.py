@@ -1,12 +1,8 @@
 """Checks a plan independently of the planner, since TFLM does not notice buffers that overlap by mistake.
 
-The checker replays every iteration on the bytes of the arena. Each byte of the arena has a tag that names the tensor
-and the byte that were last written there. When an iteration reads a byte, the tag must name the byte that the iteration
-needs. As in the C executor (custom_ops/src/tmo_iterate.c), iterations write before they read, unless a kernel works in
-place.
-
-The module replay.py replays the iterations of a group in the order that nest.py determines. The module reads.py proves
-that operators read everything that TFLM's kernels need.
+The checker replays every iteration of every operator. Each byte of the arena has a tag that names the tensor and the
+byte that were last written there. Whenever an operator reads a byte of the arena, the byte's tag must name the tensor
+byte that the operator needs. As in the C code (custom_ops/src/tmo_iterate.c), most iterations write before they read.
 """
 
 from collections.abc import Collection, Sequence
@@ -40,11 +36,11 @@ class Others(NamedTuple):
     """Bytes of a shared arena that other models write while the checked model does not run."""
 
     foreign: NDArray[np.bool_]
-    """For each address, whether other models write the byte between two inferences of the checked model."""
+    """Whether other models write the byte at an address between two inferences of the checked model."""
     retained: Collection[TensorId] = ()
     """Outputs of the checked model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None
-    """For each address, whether other models write the byte while the checked model pauses."""
+    """Whether other models write the byte at an address while the checked model pauses."""
 
 
 class _Pauses:
@@ -71,10 +67,10 @@ class _Pauses:
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[MessageRow]:
-    """Raise PlanError unless every read of a plan finds the bytes that were written for this read.
+    """Raise PlanError if an operator of the plan would read a byte that was overwritten.
 
-    `others` are the models that overwrite their bytes while the checked model waits for rows, and after it has ended.
-    Return the rows that the model exchanges with other devices, in order (together.py).
+    The argument `others` describes the other models in the same arena. Return the rows that the model exchanges with
+    other devices, in the order of the messages (together.py).
     """
     check_reads(graph)
     check_outliving(graph)
@@ -141,7 +137,7 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
 
 
 def _check_variables(done: list[int], graph: Graph) -> None:
-    """Raise PlanError if an operator runs before an earlier operator that may write the same variable."""
+    """Raise PlanError if operators that use the same variable run in another order than in the model."""
     position = {key: n for n, key in enumerate(done)}
     named = handles(graph)
     touched: list[tuple[int, Variable | None]] = []

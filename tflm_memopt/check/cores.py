@@ -1,8 +1,7 @@
-"""Proves that two cores never lose a byte, whatever their speeds are.
+"""Proves that two cores never overwrite each other's bytes, whatever their speeds are.
 
-Between two barriers, each core runs at any speed. A result is the same as on one core if no core touches a byte that
-the other core writes between the same two barriers. Each byte is marked with the number of barriers before its last
-access. The module shares nothing with plan/cores.py, which places the barriers.
+The results are the same as on one core if no core touches a byte that the other core writes between the same two
+barriers. Each byte is marked with the number of barriers that the cores had passed at the byte's last access.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +21,11 @@ from tflm_memopt.plan.plan import Group, GroupSharding, OpSharding, Plan, Role, 
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Runs of bytes at equal distances: address of the first run, number of runs, bytes per run, and distance of two runs.
-"""
+"""Address of a first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
 
 
 class CoresReplay:
-    """Marks the bytes that two cores access. A plan for one core has no such bytes."""
+    """Marks the bytes that two cores access."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -114,7 +112,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch. In depthwise convolutions, the group's largest scratch precedes it."""
+        """Return the offset of core 1's scratch, which follows the scratch of core 0."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
@@ -161,7 +159,6 @@ def _own(sharding: OpSharding, core: int, op: RowOp) -> tuple[int, int, int, int
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
     width = op.reads[k].w
-    # Without a window, output and input have the same columns, or rows of equal size.
     if iterative or not (op.is_binary or op.has_window or width == op.writes.w):
         return 0, width
     seen = window(op, k, np.zeros(1, np.int64), np.array([x0]), np.array([x1]))

@@ -1,4 +1,4 @@
-"""Knows the order of reads and writes in each kernel of the executor, independently of the planner.
+"""Lists the order in which each kernel of the C library reads and writes, independently of the planner.
 
 A kernel that is in no list is assumed to write all its outputs before it reads.
 """
@@ -11,12 +11,11 @@ ELEMENT_BY_ELEMENT = frozenset({
     "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
     "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
-"""Kernels that read each element before they overwrite it."""
+"""Each of these kernels reads an input element before it overwrites the element."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
 """Kernels that write the last byte of an iteration after all reads."""
 
 PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
-"""Kernels that compute the index of the largest or smallest value."""
 IN_ORDER = PLACES | {
     "AVERAGE_POOL_F32", "CONV_F32", "DEPTHWISE_F32", "MAX_POOL_F32", "MIN_POOL_F32", "SUM_F32", "TRANSPOSE_CONV_F32",
 }  # fmt: skip
@@ -24,18 +23,20 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums per index."""
+    """Return the number of bytes for the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums per index."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each element before it writes the output, and the output fits into an input."""
+    """Return whether the output may overwrite an input, because the kernel reads each element before it writes the
+    element.
+    """
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads: never with packed weights or two cores."""
+    """Return whether the kernel writes its last byte after all reads."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.core_1_counters
 
 
@@ -44,8 +45,8 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows run from last to first. `pixels` tells whether the pixels of a row
-    also run from last to first.
+    """Return whether the results stay the same if the kernel computes the last row first. If `pixels` is true, the
+    kernel also computes the last pixel of each row first.
     """
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

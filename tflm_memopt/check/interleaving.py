@@ -1,8 +1,8 @@
-"""Checks several models in one arena, in any order that the application allows.
+"""Checks several models that share an arena and may run in any order.
 
-Whenever a model pauses or has ended, each other model may write every byte that its own plan uses. Other models run
-between two inferences of a model, and while the model waits for rows of a streamed input. Two models that run at the
-same time must have no byte in common.
+While a model pauses or after it has ended, all other models may overwrite all bytes of their own plans. Other models
+run between two inferences of a model, and while the model waits for rows of a streamed input. Two models that run at
+the same time must have no byte in common.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,10 +32,10 @@ class Sharer(NamedTuple):
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if one of several models could overwrite a byte that another one still needs.
+    """Raise PlanError if one model could overwrite a byte that another model still needs.
 
-    `concurrent_pairs` are the models that run at the same time. `yields` are the pairs (i, j), where model j runs in
-    the pauses of model i.
+    The models of each pair in `concurrent_pairs` run at the same time. For each pair (i, j) in `yields`, model j runs
+    while model i pauses.
     """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]

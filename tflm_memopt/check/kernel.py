@@ -1,4 +1,4 @@
-"""Replays operators that TFLM's own kernels run. A kernel must read its inputs before they are overwritten."""
+"""Replays operators that TFLM's own kernels run."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay an operator of TFLM, whose output must not overlap an input if the order of reads is unknown."""
+        """Raise PlanError if an operator of TFLM could overwrite an input byte before it reads the byte."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_private(Role.SCRATCH, number, scratch)
@@ -39,14 +39,13 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return the tensor whose bytes include `tensor`. Also return address, offset and size of `tensor`."""
+        """Return the number of the tensor that contains `tensor`, and the address, offset and size of `tensor`."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether the output has the same bytes as an input, so that the kernel copies each byte to itself."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)

@@ -1,4 +1,4 @@
-"""Computes from which input element TFLM's data movements copy each element of their output.
+"""For operators that only copy data, computes which input element TFLM copies to each output element.
 
 Each function runs the loops of a TFLM reference kernel (kernels/internal/reference/) on coordinates instead of values.
 The checker compares the results with those of ops/movement.py, which shares no code with this module.
@@ -14,22 +14,23 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand number that stands for the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements of a tensor: one array per axis."""
 
 
 class Origin(NamedTuple):
-    """The source of several output elements. The coordinates of padding have no meaning."""
+    """The input elements from which several output elements are copied. If an element is padding, its coordinates have
+    no meaning.
+    """
 
     operand: Ints
-    """Number of the operator's input from which the element is copied, or PADDING for the padding value."""
+    """Number of the input from which each element is copied, or PADDING for the padding value."""
     point: Point
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return from which input TFLM copies each output element, and the indices of the copied elements in the inputs."""
+    """For each output element, return the number of the input from which TFLM copies, and the index in this input."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):
@@ -90,7 +91,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. UNPACK removes the axis that it splits."""
+    """UNPACK removes the axis along which it splits."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -98,7 +99,7 @@ def _piece(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Compute source positions like TFLM's StridedSlice: start + i × stride, or start alone for a removed axis."""
+    """Compute source positions like TFLM's StridedSlice."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -151,13 +152,13 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
-        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # Positions are never negative.
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)
         point[axis] = np.minimum(whole.astype(np.int64), size - 1)
     return _single(point)
 
 
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
-    """Compute source positions like TFLM's Gather. Coordinates in the index tensor replace one axis of the input."""
+    """Compute source positions like TFLM's Gather."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
     axis = int(op.options["axis"]) % len(_shape(graph, op))
     end = axis + indices.ndim
@@ -181,4 +182,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": lambda graph, op, out: _single(out),
 }
-"""This table maps each operator to the function that finds the source of its output. CAST copies only low bytes."""
+"""CAST copies the low byte of each element."""

@@ -1,7 +1,7 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function repeats the loops of one TFLM kernel. The pixels that an output pixel needs form a rectangle, which two
-corners describe. The checker compares the rectangles with those of ops/parse.py, which shares no code with this module.
+Each function repeats the loops of one TFLM kernel. The input pixels for one output pixel form a rectangle. The checker
+compares the rectangles with those of ops/parse.py, which shares no code with this module.
 """
 
 import math
@@ -18,17 +18,15 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class Corners(NamedTuple):
-    """First and last input pixel that each output pixel needs."""
-
     operand: int
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel of each output pixel, with `last` below `first` if the output pixel needs no input."""
+    """First and last input pixel that each output pixel needs. If none is needed, `last` is below `first`."""
 
 
 Axis = tuple[Ints, Ints]
-"""First and last index along an axis of the input, for each index along the same axis of the output."""
+"""For each output index along an axis, the first and the last input index that the output needs."""
 NONE = -1
 
 
@@ -48,7 +46,7 @@ class AxisWindows(NamedTuple):
     made: int
 
     def reads(self, size: int) -> Axis:
-        """Return the first and the last input index under each window, without padding."""
+        """Return the first and the last input index that each window covers."""
         taps = np.arange(self.made)[:, None] * self.stride - self.before + np.arange(self.kernel) * self.dilation
         inside = (taps >= 0) & (taps < size)
         return np.where(inside, taps, size).min(axis=1), np.where(inside, taps, NONE).max(axis=1)
@@ -57,8 +55,8 @@ class AxisWindows(NamedTuple):
 def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
     """Return the windows of a convolution or pool along the height (axis 0) or width (axis 1) of an input.
 
-    `size` is the input's size along this axis. The padding is that of a PAD before the operator, or that of TFLM's
-    ComputePadding (kernels/padding.h).
+    The argument `size` is the input's size along the axis. The padding comes from a PAD before the operator, or from
+    TFLM's ComputePadding (kernels/padding.h).
     """
     kernel, name = _kernel(graph, op)[axis], "HW"[axis]
     stride, dilation = op.options[f"stride{name}"], op.options.get(f"dilation{name}Factor", 1)
@@ -82,7 +80,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows |
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1)
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # Rows of one pixel may be the columns of a map of one row.
+    # If each row has one pixel, the rows may be the columns of a TFLM tensor of height 1.
     axes = (0,) if op.reads[0].w > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
     found, w = [slide(graph, of, axis, height) for axis in axes], op.window
     like = (s for s in found if (s.kernel, s.dilation) == (w.kernel_h, w.dilation_h))
@@ -109,7 +107,9 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, beginning with i × stride − padding."""
+    """Input `i` of a TRANSPOSE_CONV is added to the outputs from `i * stride - padding` on, as many as the kernel has
+    weights.
+    """
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -123,7 +123,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Compute positions like TFLM's ComputeInterpolationValues for float and integers (reference/resize_bilinear.h)."""
+    """Compute positions like TFLM's ComputeInterpolationValues (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
@@ -132,7 +132,7 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
             scale, x = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
             x = (x + np.float32(0.5)) * scale - np.float32(0.5) if half else x * scale
             low, high = np.floor(x).astype(np.int64), np.ceil(x).astype(np.int64)
-        else:  # Positions in integer tensors are in 1/1024 of a pixel.
+        else:  # For integer tensors, TFLM computes positions in units of 1/1024 pixel.
             step = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
             at = np.arange(out) * step + (step // 2 - 512 if half else 0)
             low, high = at // 1024, (at + 1023) // 1024
@@ -147,20 +147,19 @@ def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what element-wise operators read: each input's pixel at the output's position, or its broadcast pixel."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # Two shapes with the same pixels may differ by dimensions of size 1.
+        alike = pixels == math.prod(out)
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what reductions read, in pixels with all their channels unless channels are reduced."""
+    """A reduction of channels reads single values, and any other reduction reads whole pixels."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -175,7 +174,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what GATHER and GATHER_ND read. An index may select any part of a tensor, so the whole tensor is needed."""
+    """GATHER and GATHER_ND need the whole input, since an index may select any element."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
@@ -183,7 +182,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what BATCH_MATMUL reads. A row of the product needs a row of the left matrix and the whole right matrix."""
+    """A row of a matrix product needs one row of the left matrix and the whole right matrix."""
     *batch, rows, _ = _shape(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
@@ -211,4 +210,3 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""This table maps each TFLite operator to the function that computes which input pixels the operator needs."""

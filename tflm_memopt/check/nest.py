@@ -1,8 +1,4 @@
-"""Determines for the checker which iterations a group has, what they read, and in which order they run.
-
-A group that runs row by row is treated as if it had stripes of one row, tiles of the whole width, and windows as wide
-as the input.
-"""
+"""Determines the order in which the operators of a group compute their rows, and which rows they read."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -21,7 +17,7 @@ from tflm_memopt.plan.plan import Group, Stage
 
 
 class CurrentIteration(NamedTuple):
-    """One iteration: pixels [x0, x1) of a row, in a stripe, for a channel group."""
+    """One iteration of an operator computes pixels [x0, x1) of a row for one group of channels."""
 
     stripe: int
     channel_group: int
@@ -32,7 +28,7 @@ class CurrentIteration(NamedTuple):
 
 class StageNest:
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
-        """`stripes` is the number of stripes of the group, or 0 if the operator runs row by row."""
+        """The argument `stripes` is the number of stripes of the group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
         self.tiled = stripes > 0
         self.iterated: Rows = op.reads[0] if stage.iterative else op.writes
@@ -46,7 +42,7 @@ class StageNest:
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
         self.pixels = 0
-        """An operator with channel groups counts each computed pixel once per channel group."""
+        """Number of computed pixels. A pixel is counted again for each group of channels."""
 
     def _lay_out(self, stripes: int) -> None:
         w = self.nest
@@ -84,7 +80,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups, without a last pass that only writes finished sums."""
+        """Number of channel groups that read input. A last pass may only write finished sums."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
@@ -103,7 +99,7 @@ class StageNest:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel in its buffer, which holds the channels of only one channel group."""
+        """Size of an output pixel in bytes. The buffer may hold the channels of only one channel group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
@@ -117,7 +113,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether no earlier iteration adds to the same sums."""
+        """Whether each iteration is the first that adds to its sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -134,7 +130,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # A reversed group counts rows and columns from the end.
+        if self.is_reversed:  # A group that runs in reverse numbers rows and columns from the end.
             return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return ReadWindows(top, bottom, left, right)
 
@@ -152,7 +148,6 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Move on by `stripes` stripes, to the first iteration of a stripe or, after the last stripe, to the end."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
@@ -167,10 +162,10 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of a group in the order of its loops.
+    """Yield the operator of each iteration, in the order in which the group's loops run the iterations.
 
-    The caller must replay each iteration before it requests the next one. Raises PlanError for iterations that do not
-    exist and for missing rows.
+    Each iteration must be replayed before the next one is requested. Raises PlanError for iterations that do not exist
+    and for missing rows.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):
@@ -195,7 +190,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Raise PlanError for an impossible loop nest, for example if stripes do not advance."""
+    """Raise PlanError if the loops of an operator are impossible, for example if they never end."""
     if not step.tiled:
         if not step.nest.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")

@@ -1,10 +1,10 @@
 """Proves that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. The
-functions of this file prove that TFLM's operator needs exactly the kept rows that are read. A window on kept and new
+The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
+proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window on kept and new
 rows must end at the newest row and have the height of TFLM's window. The kept rows must be the last rows of the
-window's input. An LSTM must take one step after the other. A message must carry each row of a tensor to its own place
-in that tensor. If the model's input slides, tensors hold only some of the model's rows, so windows are not checked.
+window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows of models
+with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import slide_in_time
@@ -14,11 +14,11 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""Positions of output and cells among the inputs of UNIDIRECTIONAL_SEQUENCE_LSTM (kernels/lstm_shared.h)."""
+"""Indices of the two state tensors among the inputs of UNIDIRECTIONAL_SEQUENCE_LSTM (kernels/lstm_shared.h)."""
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps other rows of states or messages than the model's operator."""
+    """Raise PlanError if an operator reads or keeps other rows than the model's operator."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():
@@ -51,7 +51,7 @@ def _writes_state(op: RowOp, of: Op) -> str:
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Check that the last window ends at the newest row and is as high as TFLM's filter, or as an SVDF's memory."""
+    """Return why the last window does not end at the newest row or differs from TFLM's filter, or an empty text."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

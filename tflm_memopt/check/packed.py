@@ -1,4 +1,4 @@
-"""Computes how much scratch a kernel with packed weights writes in an iteration (custom_ops/src/tmo_check_packed.c)."""
+"""Computes the scratch of kernels with packed weights, like custom_ops/src/tmo_check_packed.c."""
 
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
@@ -6,13 +6,13 @@ from tflm_memopt.plan.plan import Stage
 
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
-    """Return the bytes of scratch of one iteration.
+    """Return the number of bytes of scratch that one iteration of an operator writes.
 
-    A depthwise convolution needs scratch for one pixel. Other convolutions first copy the values under several windows
-    to scratch: up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, up to 4 columns as bytes for
-    RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The int16 kernel computes one
-    column less in a call if the next call would compute a single column. A kernel for wide tiles has no limit in bytes.
-    In one call, a kernel for wide tiles also computes the last five columns of a row if windows have up to 96 values. A
+    A depthwise convolution needs scratch for one pixel. Other convolutions copy the input values of several output
+    columns to scratch. They copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, and up to 4
+    columns as bytes for RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The
+    int16 kernel computes one column less in a call if the next call would compute a single column. A kernel for wide
+    tiles has no limit in bytes, and it computes the last five columns at once if windows have at most 96 values. A
     single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
     with a multiple of 8 channels.
     """
@@ -40,7 +40,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if stage.at_once > 1:
         return 2 * values * columns * stage.at_once
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
-    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # One call computes five columns.
+    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:
         return 2 * values * 5
     if most > 2 and columns == most + 1:
         most -= 1
@@ -48,7 +48,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the scratch of an ESP-NN call, with its input and output. Several pixels take at most 2,048 B together."""
+    """Return the number of bytes for scratch, input and output of a call of ESP-NN, which is at most 2,048 B for
+    several pixels.
+    """
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     c += -c % (16 if nine and c > 8 else 8)

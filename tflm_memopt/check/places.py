@@ -25,15 +25,13 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The place in memory of a tensor that an operator of a group reads or writes."""
-
     arena: TaggedArena
     tensor: TensorId
     seen: Rows
     maker: StageNest | None
-    """Operator of the group that makes the tensor, or None if the tensor exists before the group."""
+    """Operator of the group that makes the tensor, or None for a tensor that is complete before the group runs."""
     moves: bool
-    """Whether the tensor is a model input that is not completely in the arena."""
+    """Whether the tensor is a streamed or external input of the model."""
     is_reversed: bool
     _cells: dict[int, Cells] = field(default_factory=dict)
 
@@ -46,14 +44,12 @@ class Place:
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the numbers of pixels in memory order. A reversed group counts rows and columns from the end."""
+        """Return the index of each pixel in memory. In a group that runs in reverse, row 0 is the tensor's last row."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for pixels without an address. `stripe` is the stripe that computes the
-        pixels.
-        """
+        """Return the addresses of pixels that the given stripe computes, or -1 for pixels without an address."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -80,7 +76,9 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. If no stripe computes rows again, stripe 0 stands for all stripes."""
+        """Return the addresses and tags of a stripe's pixels. The argument 0 stands for all stripes if no row is
+        computed twice.
+        """
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at, there = self.at(stripe, y, x), range(self.seen.h)
@@ -95,7 +93,7 @@ class Place:
 def places(
     arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest], *, tiled: bool
 ) -> Mapping[int, Sequence[Place]]:
-    """For each operator of a group, return the places of its inputs and of its output, which comes last."""
+    """For each operator of a group, return the places of all inputs, followed by the place of the output."""
     maker = {step.op.output: step for step in steps.values()}
 
     def place(step: StageNest, t: TensorId, rows: Rows) -> Place:
@@ -123,7 +121,7 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_message(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless an operator in tiles exchanges each row with another device once, as consecutive bytes."""
+    """Raise PlanError if an operator sends or receives a row in several pieces or several times."""
     op, nest = step.op, step.nest
     if op.message is None:
         return
@@ -137,10 +135,10 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless the operator may compute several iterations in one call of its kernel.
+    """Raise PlanError if a plan wrongly lets a kernel compute several iterations in one call.
 
-    A convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes pixels
-    before it has read all pixels of a call, so its input and output must not overlap.
+    A convolution reads all pixels of a call before it writes the first pixel. A depthwise convolution writes earlier,
+    so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
     if stage.at_once == 1:
@@ -161,7 +159,9 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 
 def _has_five(op: RowOp) -> bool:
-    """Return whether rows have five pixels with windows of up to 96 values, so that two rows are computed at once."""
+    """Return whether a kernel computes two rows at once, because rows have five pixels and windows have at most 96
+    values.
+    """
     row = op.window.kernel_w * op.reads[0].c
     row += -row % 4
     return op.writes.w == 5 and op.window.kernel_h * row <= 96

@@ -1,9 +1,8 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan relies on the rows that are declared for each operator. The module reads.py proves for each
-operator that the declared rows contain what TFLM's kernel needs. For this, needed.py computes the pixels that each
-output pixel needs, and movements.py computes the source of each copied byte. An operator on a part of a tensor has no
-counterpart in the model and is not checked.
+The replay of a plan relies on the rows that are declared for each operator. This module proves that the declared rows
+contain all pixels that TFLM's kernels need. Operators on a part of a tensor are not checked, since no operator of the
+model corresponds to them.
 """
 
 import math
@@ -25,13 +24,13 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands, and whose constant operands are joined into one operand of a RowOp."""
+"""Operators whose constant operands are joined to one operand of a RowOp."""
 CHUNK = 1 << 18
-"""Output bytes of a data movement are compared in blocks of rows with up to this many bytes together."""
+"""Maximum number of output bytes that are compared at once."""
 
 
 def check_reads(graph: RowGraph) -> None:
-    if graph.window:  # With a sliding input, tensors hold only some of the model's rows.
+    if graph.window:
         check_sliding(graph)
         return
     model = _whole(graph)
@@ -47,7 +46,7 @@ def check_reads(graph: RowGraph) -> None:
 
 
 def _whole(graph: RowGraph) -> Graph:
-    """Return the model with the shape of its whole input, which may be replaced by the shape of a few streamed rows."""
+    """Return the model with the original shape of a streamed input."""
     source, model = graph.source, graph.model
     if source is None:
         return model
@@ -56,7 +55,7 @@ def _whole(graph: RowGraph) -> Graph:
 
 
 def _operands(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of operands that are read at run time. GREATER runs as LESS with exchanged operands."""
+    """Return the indices of the operands that are read at run time. GREATER runs as LESS with exchanged operands."""
     tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
     found = [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
     return found[::-1] if op.type.startswith("GREATER") else found
@@ -93,7 +92,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return for each run of bytes its first row, columns and end row. A run over several rows has all columns."""
+    """For each run of bytes, return the first row, the end row and the columns that contain the run."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -102,14 +101,14 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First byte of a block of output bytes, and for each byte of the block the input and the copied byte."""
+"""A block of output bytes: index of the first byte, and for each byte the input and the index of the copied byte."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
-    # Two inputs that are the same tensor count as one.
+    # If an operator reads a tensor as two inputs, both inputs get the smaller index.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         wanted, wanted_source = _origins(model, of, np.arange(first, first + len(source)))
@@ -157,7 +156,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
 
 
 def _copied(op: RowOp) -> Iterator[_Copied]:
-    """Yield what the C executor copies to each output byte, for several output rows at a time (tmo_copy_s8)."""
+    """Yield the source of each output byte, like the C function tmo_copy_s8()."""
     size = op.writes.row_bytes
     step = max(1, CHUNK // size)
     for top in range(0, op.writes.h, step):
@@ -175,7 +174,7 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield what the C executor copies into a single output row, for one input row after the other (tmo_copy_s8)."""
+    """Yield the source of each byte of a single output row, for one input row after the other."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():

@@ -1,6 +1,6 @@
-"""Replays the reads and writes of a group's iterations in order, as the C function tmo_run() executes them.
+"""Replays all reads and writes of a group in the order of the C function tmo_run().
 
-A group that runs row by row is replayed as if each row of a tensor were a single pixel.
+In a group that runs row by row, the replay treats each row of a tensor as a single pixel.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,18 +17,18 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
 
 COUNTER_BYTES = {False: 2, True: 8}
-"""Bytes of an operator's counters in a group that runs row by row, and in a group that runs in tiles."""
+"""Size of an operator's counters in bytes. The key is True if the group runs in tiles."""
 
 
 class Output(NamedTuple):
     last: int
-    """Address of the last byte that an iteration writes, or -1 if it writes nothing."""
+    """Address of the last byte that the iteration writes, or -1 if the iteration writes nothing."""
     write: Callable[[], None]
 
 
 class GroupReplay:
     def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
-        """`observers` are the functions that are called after each iteration, with the operator that ran."""
+        """After each iteration, each function in `observers` is called with the operator that ran."""
         self.arena, self.number, self.group, ops, self.source, self.states = running
         self.observers, self.steps, self.executed = observers, steps_of(self.group, ops), 0
         self.tiled = self.group.stripes > 0
@@ -105,13 +105,13 @@ class GroupReplay:
         elif step.splits:
             first, nbytes = step.channels(current.channel_group)
         at, marks = self._pixels(place, current.stripe, range(y, y + 1), columns, first)
-        if op.scatters and step.done:  # The iteration keeps the output bytes that earlier iterations wrote.
+        if op.scatters and step.done:  # Bytes that earlier iterations wrote must still be in the output.
             self.arena.read_pixels(op.output, at, marks, nbytes, step)
         last = at[0, -1].item() + nbytes - 1 if at.size else -1
         return Output(last, lambda: self.arena.write_pixels(at, marks, nbytes))
 
     def _read(self, step: StageNest) -> None:
-        """Replay the reads of an iteration. Bytes that a COPY does not move may be overwritten before the reads."""
+        """Replay the reads of an iteration. A COPY reads only the bytes that it moves."""
         if step.op.receives:
             return
         inputs, stripe = self.places[step.stage.op][:-1], step.current.stripe
@@ -139,7 +139,7 @@ class GroupReplay:
             c, found = place.seen.c, self._pixels(place, current.stripe, rows, read)[0].ravel()
             if not found.size:
                 continue
-            at = np.broadcast_to(found, to.shape)  # A single pixel may be broadcast.
+            at = np.broadcast_to(found, to.shape)
             wrong = (at < to) & (to < at + c)
             if c < nbytes:
                 wrong |= (to <= at) & (at < to + nbytes)
@@ -148,14 +148,14 @@ class GroupReplay:
                 raise PlanError(f"{step}: the output overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
-        """Return addresses and tags of pixels from channel `first` on. Pixels outside the arena are left out."""
+        """Return the addresses and tags of pixels in the arena, beginning with channel `first`."""
         if place.moves:
             return self._source_pixels(place, rows, columns)
         there, at, marks = place.cells(stripe if place.in_stripes else 0)
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # A pixel in a rolling buffer has the channels of one channel group only.
+        if first and place.inside:  # A rolling buffer holds the channels of only one channel group.
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 

@@ -1,10 +1,9 @@
-"""Proves that operators on a sliding input read the same windows as TFLM's operators at the end of the whole input.
+"""Proves that operators on a sliding input read the rows that TFLM's operators read at the end of the whole input.
 
-With a sliding input, each inference computes new rows of each tensor. New rows are numbered as in TFLM's whole tensor.
-TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end. Each operator
-must compute the last rows that do not depend on padding, from the same input rows as TFLM's operator. An operator may
-read kept rows only if its input's new rows follow those of the last inference. Operators that compute rows near padding
-again, or that read joined rows, are not checked.
+With a sliding input, each inference computes only the new rows of each tensor. Each operator must compute the last rows
+that do not depend on padding, from the input rows that TFLM's operator reads. An operator may read kept rows only if
+the new rows of its input follow the rows of the last inference. Operators that compute rows near padding again are not
+checked, nor are operators that read joined rows.
 """
 
 from collections.abc import Mapping
@@ -18,18 +17,18 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class _Held(NamedTuple):
-    """The rows of a TFLM tensor that one inference of a model with a sliding input computes."""
+    """The range of rows of a TFLM tensor that one inference computes."""
 
     height: int
     """Number of rows of TFLM's whole tensor."""
     end: int
-    """End of the rows that one inference computes."""
+    """Index after the last row that one inference computes."""
     shift: int
     """Number of rows that leave the tensor in each inference."""
 
 
 def check_sliding(graph: RowGraph) -> None:
-    """Raise PlanError if an operator on new rows of a sliding input reads rows that TFLM's operator does not read."""
+    """Raise PlanError if an operator of a model with a sliding input reads other rows than TFLM's operator."""
     if graph.window is None:
         raise ValueError("the input does not slide")
     rows, new = graph.window.rows, graph.window.new
@@ -47,7 +46,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return an element-wise operator's rows, None for any other operator, or the text of an error."""
+    """Return the rows that an element-wise operator computes, None for any other operator, or the text of an error."""
     inputs = [held.get(t) for t in op.inputs]
     rows = [(y, y + 1) for y in range(op.writes.h)]
     if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
@@ -58,10 +57,10 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of an operator with a window, or the text of an error.
+    """Return the rows that an operator with a window computes, or the text of an error.
 
-    Return None if the operator makes whole tensors or is not checked. `kept` maps each state to the tensor whose rows
-    it keeps.
+    Return None for an operator that makes whole tensors or is not checked. The argument `kept` maps each state to the
+    tensor whose rows the state keeps.
     """
     w, asked = op.window, slide_in_time(model, of, op, held.height)
     if asked is None:

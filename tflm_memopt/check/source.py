@@ -1,7 +1,7 @@
-"""Replays an input that is not whole in the arena.
+"""Replays the writes of a streamed input into the arena.
 
-When an operator needs new rows of a streamed input, the caller writes the new rows over the previous rows. Rows that
-are still needed are copied to a rolling buffer before the caller writes.
+When an operator needs new input rows, the caller overwrites the previous rows with them. Rows that are still needed are
+copied to a rolling buffer before the caller writes.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +22,9 @@ class SourceReplay:
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """`foreign` tells for each address whether other models write the byte while the model waits for rows."""
+        """The argument `foreign` tells for each address whether other models write the byte while the model waits for
+        rows.
+        """
         self.arena, self.source, self.foreign = arena, source, foreign
         self.streamed = source if source and source.pushed else None
         self.pushed = 0
@@ -43,7 +45,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Replay the caller's writes of rows that no operator of the group waited for, before the next group begins."""
+        """Replay the writes of all input rows that no operator has waited for."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)
@@ -66,12 +68,14 @@ class SourceReplay:
         return offset + row % depth * source.row_bytes
 
     def converted(self, op: RowOp, nbytes: int) -> int:
-        """Return how many of the `nbytes` bytes that an operator reads are first converted to int8 in the arena."""
+        """Return `nbytes` if the operator's input is first converted to int8 in the arena, and otherwise 0."""
         outside = self.source is not None and not self.streamed and self.source.tensor in op.inputs
         return nbytes if outside and op.element_bytes == 1 else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
-        """Return the number of rows and the address of the rolling buffer for kept rows, or zeros if no row is kept."""
+        """Return the number of rows and the address of the rolling buffer for input rows, or two zeros if there is
+        none.
+        """
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
         depth = self.arena.home[Role.ROLLING_BUFFER, source.tensor][0].depth

@@ -1,9 +1,8 @@
 """Replays rolling buffers of rows that outlive an inference.
 
-Every inference accesses a rolling buffer in the same order. From one inference to the next, only the position of the
-oldest row changes. Each rolling buffer is replayed on its own, since no buffer affects another one. The replay starts
-after a reset and lasts until the buffer was filled twice, so that the oldest row is at every position twice. All later
-inferences repeat accesses that the replay has already checked.
+The order of accesses is equal in all inferences. Only the position of the oldest row changes from one inference to the
+next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences repeat
+accesses that the replay has checked.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -20,15 +19,15 @@ from tflm_memopt.rowgraph.graph import RowGraph
 INDEX_BYTES = 2
 LAPS = 2
 FILL = None
-"""FILL stands for a row that was not written to its rolling buffer since the reset."""
+"""Content of a row that was not written since the reset."""
 
 
 class _Event(NamedTuple):
     who: str
     row: int
-    """Number of the row: 0 for the first new row of the inference, and negative for older rows."""
+    """Index of the row. The first new row of an inference has index 0, and older rows have negative indices."""
     slot: int | None = None
-    """Position at which the row is written, counted from the oldest row, or None for a read."""
+    """Distance in rows from the oldest row to the written row, or None for a read."""
 
 
 class StateReplay:
@@ -57,7 +56,7 @@ class StateReplay:
             self._events[rolling_buffer.tensor] += [_Event(str(step), y - 1), _Event(str(step), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
-        """Raise PlanError if a group that uses states or messages does not run row by row in forward order."""
+        """Raise PlanError if a group uses states or messages, but does not run row by row in forward order."""
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
@@ -110,7 +109,6 @@ class StateReplay:
                 end = state.offset + state.nbytes
 
     def _run(self, state: PlacedState) -> None:
-        """Replay inferences after a reset, where the first kept row has number 0."""
         new, lap = self.new[state.tensor], state.depth // gcd(state.depth, state.advance)
         slots: list[int | None] = [FILL] * state.depth
         for step in range(LAPS * lap + 1):
@@ -129,11 +127,10 @@ class StateReplay:
 
 
 def check_sums(ops: Collection[RowOp]) -> None:
-    """Raise PlanError if a mean over a sliding input may include rows that have left the input.
+    """Raise PlanError if a mean over a sliding input may include rows that are no longer in the input.
 
-    Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. If
-    the sums and the buffer start at 0, each sum therefore equals the sum of the rows in the buffer at all times. The
-    replay of the buffer proves that the oldest rows are subtracted.
+    Each inference adds the new rows to the sums and subtracts the rows that the new rows replace in the rolling buffer.
+    If sums and buffer start at 0, each sum always equals the sum of the rows in the buffer.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

@@ -1,8 +1,7 @@
-"""Checks devices that run one network together: sent rows must equal received rows, without deadlock.
+"""Checks that devices which run one network together receive the rows that were sent, without deadlock.
 
-The checker lists the rows that each device sends and receives, in the order of the messages. A link keeps the order of
-its messages, so both ends must name the same rows in the same order. The checker simulates all devices together over
-links of limited capacity. A sender waits until the link has space, and a receiver waits for its row.
+A link keeps the order of its messages, so sender and receiver must name equal rows in equal order. A simulation of all
+devices finds deadlocks: a sender waits for space in the link, and a receiver waits for a row.
 """
 
 from bisect import bisect_left
@@ -15,7 +14,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
 HEAD_BYTES = 24
-"""Bytes that precede the row in a message (TMO_LINK_HEAD in C)."""
+"""Number of bytes before the row in a message (TMO_LINK_HEAD in C)."""
 UNLIMITED = 1 << 62
 
 
@@ -35,13 +34,15 @@ class Traffic:
     sent: tuple[int, ...]
     received: tuple[int, ...]
     room: int
-    """Smallest capacity of each link, in bytes, with which no device waits forever."""
+    """Smallest capacity of a link in bytes with which no device waits forever."""
     room_for_all: int
-    """Bytes of all messages on the busiest link. A link with this capacity never blocks its sender."""
+    """Capacity in bytes with which no link ever blocks its sender."""
 
 
 def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
-    """Raise PlanError unless the messages of all devices match. `devices` has the rows that each device exchanges."""
+    """Raise PlanError if messages of the devices do not match. The argument `devices` has the rows that each device
+    exchanges.
+    """
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver
@@ -59,7 +60,7 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
         tuple(sum(HEAD_BYTES + row.nbytes for row in rows if row.sends is sends) for rows in devices)
         for sends in (True, False)
     )
-    # More capacity never causes a deadlock, so bisection finds the smallest capacity without one.
+    # A larger capacity never causes a deadlock, so bisection finds the smallest capacity without deadlock.
     room = bisect_left(range(total), True, lo=most, key=lambda room: _stuck(devices, room) is None)
     return Traffic(sent, received, room, _most_on_a_link(devices))
 
@@ -74,7 +75,6 @@ def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:
     links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
-        # Sender and receiver must agree on identity, step, row and size.
         links[row.ends][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
     for ends in sorted(links):
         sent, received = links[ends][True], links[ends][False]
@@ -95,7 +95,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
-    """Return a device that waits forever if each link holds `room` bytes, or None if no device does."""
+    """Return the number of a device that waits forever if each link holds `room` bytes, or None."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True
