@@ -1,1 +1,1 @@
-"""Builds the graph on which the planner works: operators that run row by row, and operators that TFLM's kernels run."""
+"""Builds the graph on which planner, checker and lowering work."""

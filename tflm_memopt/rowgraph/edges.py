@@ -1,11 +1,8 @@
 """Computes the rows near the edges of a sliding input again, because they depend on padding.
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
-padding, and on the first and last rows of the layer before it. The last rows of a layer are computed again from the
-previous layer's last rows, its new rows, and its rolling buffer. The first rows are computed again from padding and
-from the first rows of the input, which are kept. An operator that reads all rows gets the first rows, the kept rows,
-the new rows and the last rows joined. If branches with different numbers of edge rows meet, as in a residual
-connection, the branch with fewer edge rows gets as many as the other branch, from a rolling buffer.
+padding and are computed again in each inference. An operator that reads all rows gets the first, kept, new and last
+rows joined. If two branches meet, both get the number of edge rows of the branch with more edge rows.
 """
 
 from collections.abc import Sequence
@@ -28,7 +25,7 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor of which an inference computes only the last rows that do not depend on padding."""
+    """A tensor of which each inference computes only the newest rows."""
 
     whole: Rows
     new: int
@@ -56,7 +53,7 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """For each tensor, the number of rows of earlier inferences that operators read."""
+        """Number of rows of earlier inferences that operators read from each tensor."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         self._original = {op.output: op for op in self.row_ops.values()}
         self._aligned = dict(self._original)
@@ -77,7 +74,9 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor with the rows `taken` of joined tensors. `like` is a tensor with rows of the same size."""
+        """Return a tensor with a slice of the joined rows of several tensors. The rows have the size of the rows of
+        `like`.
+        """
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.row_ops[before].sources, tuple(t for t, _ in parts)
@@ -94,7 +93,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. As far as needed, the first rows of earlier tensors are computed, too."""
+        """Return a tensor with the first rows of the given tensor, and add the operators that compute these rows."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window

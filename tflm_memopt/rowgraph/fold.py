@@ -1,9 +1,8 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
-A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. Any other
-constant channel adds a constant to all sums if no window meets padding, and the bias can include this constant. A
-channel that no operator reads need not be computed. Only tensors inside a region lose channels, since TFLM sees all
-other tensors. If an operator computes each channel alone, its input and output lose the same channels.
+A channel that always holds its zero point adds nothing to a convolution's sums. Any other constant channel adds a
+constant to all sums if no window covers padding, and the bias can include the constant. A channel that no operator
+reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
-"""For each tensor, a mask of the channels that remain."""
+"""Maps each tensor to a mask of its remaining channels."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
@@ -29,7 +28,7 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 
 def fold(graph: RowGraph, whole: Collection[TensorId] = ()) -> tuple[Mapping[int, RowOp], ChannelMasks]:
-    """Return the operators without dead channels. The tensors `whole` keep all channels."""
+    """Return the operators without dead channels and the remaining channels. Tensors in `whole` keep all channels."""
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
@@ -47,7 +46,6 @@ class _Link:
         if self.op.is_convolution:
             (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
-            # The bias can include a channel that adds the same number to every sum.
             at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
             return weighed & ~(x.constant & (at_zero_point | (not meets_padding(self.op))))
         if self.op.is_depthwise:
@@ -56,10 +54,9 @@ class _Link:
         return written
 
     def ties(self, read: Bools) -> Bools:
-        """Return the output channels that must stay if the input channels in `read` stay."""
+        """Return a mask of the output channels that must stay if the input channels in `read` stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # An input channel and all its output channels stay together, unless there is only one input channel.
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
@@ -71,7 +68,7 @@ def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # An operand of one channel is broadcast.
+        if op.is_binary:  # An operand with a single channel is broadcast.
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
@@ -88,7 +85,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Add to `masks` all channels that the masked channels need, directly or through other channels."""
+    """Add to `masks` all channels on which the masked channels depend."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):
@@ -142,7 +139,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias plus the sums over dropped constant channels, modulo 2^32 like all sums."""
+    """Return a convolution's bias plus the products of the dropped constant channels, modulo 2^32."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = op.own_weights.sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values

@@ -1,7 +1,6 @@
 """Removes dead channels from a model's graph, before the graph is split among several devices.
 
-One device's part of a graph shows fewer dead channels than the whole graph. Channels that are removed before the split
-are neither stored nor sent.
+Some channels are dead in the whole graph, but not in one device's part of the graph.
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ def without_dead_channels(graph: Graph) -> Graph:
 
 
 def _folds(graph: Graph, op: Op) -> bool:
-    # A depthwise convolution of one channel has its output channels as depth multiplier.
+    # A depthwise convolution of one channel is left out, since its number of output channels is the depth multiplier.
     return op.type in FOLDED and (op.type != "DEPTHWISE_CONV_2D" or graph.tensors[op.inputs[0]].shape[-1] > 1)
 
 
@@ -88,6 +87,8 @@ class _Narrowing(Parts):
 
 
 def _inputs_of(weights: Tensor, read: Bools) -> NDArray[Any]:
-    """Return a filter's values for some input channels. A dense layer may have a weight for each pixel of a channel."""
+    """Return a filter's values for some input channels. A dense layer may have several weights per channel, one for
+    each pixel.
+    """
     values = np.asarray(weights.data).reshape(*weights.shape[:-1], -1, len(read))[..., read]
     return np.ascontiguousarray(values.reshape(*weights.shape[:-1], -1))

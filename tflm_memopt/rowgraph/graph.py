@@ -1,6 +1,6 @@
-"""Defines the row graph, on which planner, checker and lowering work.
+"""Defines the graph on which planner, checker and lowering work.
 
-In regions, operators run row by row. TFLM's own kernels run the operators between the regions.
+Some operators run row by row, in regions, and TFLM's own kernels run all other operators.
 """
 
 import enum
@@ -19,11 +19,11 @@ class Space(enum.Enum):
     """Places outside the arena where operators find the rows of a tensor."""
 
     STREAM = "stream"
-    """The caller passes a few rows at a time to the arena, which also holds older rows that are still needed."""
+    """The caller writes a few rows at a time into the arena."""
     EXTERNAL = "external"
     """The caller's buffer holds all rows and is only read."""
     STATE = "state"
-    """A rolling buffer holds the rows and outlives the inference."""
+    """A rolling buffer keeps the rows from one inference to the next."""
     LINK = "link"
     """Another device sends the rows in order."""
     SLOW = "slow"
@@ -32,7 +32,7 @@ class Space(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """A model input outside the arena, with `height` rows of `row_bytes` bytes."""
+    """A model input that is streamed into the arena or read from the caller's buffer."""
 
     tensor: int
     height: int
@@ -40,7 +40,7 @@ class InputSource:
     pushed: int
     """Number of rows that the caller passes at a time, or 0 if the input is in the caller's buffer."""
     shape: tuple[int, ...] = ()
-    """Shape of the input in the original model. A streamed input's tensor has only the rows passed at a time."""
+    """Shape of the input in the original model."""
 
     @property
     def space(self) -> Space:
@@ -63,10 +63,10 @@ class SlidingWindow:
 
 @dataclass(frozen=True, slots=True)
 class Rematerialisation:
-    """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
+    """Operators that run a second time for one operator that reads their result (rowgraph/rematerialisation.py)."""
 
     reader: int
-    """Number of the operator that reads the result of the second run."""
+    """Index of the operator that reads the result of the second run."""
     ops: tuple[int, ...]
 
 
@@ -76,13 +76,13 @@ class Region:
 
     ops: tuple[int, ...]
     views: tuple[int, ...]
-    """Numbers of operators that only change a shape, and that disappear in the region."""
+    """Indices of operators that only change a shape and that are removed."""
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
 
     @property
     def number(self) -> int:
-        """The smallest Op.index of the operators, whatever the order of the operators is."""
+        """The smallest Op.index of the region's operators."""
         return min(self.ops)
 
     @property
@@ -92,17 +92,19 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The order in which a kernel reads and writes bytes, in numbered steps with reads before writes."""
+    """The order in which a kernel reads and writes bytes, in numbered steps. In each step, the kernel reads before it
+    writes.
+    """
 
     last_read: NDArray[np.int64]
-    """For each byte of the input, the step that reads this byte last, or -1."""
+    """For each input byte, the last step that reads the byte, or -1."""
     written: NDArray[np.int64]
-    """For each byte of the output, the step that writes this byte first."""
+    """For each output byte, the first step that writes the byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Place of a tensor that is a part of another tensor and begins at its byte `first`."""
+    """Place of a tensor that is a part of the tensor `storage` and begins at the byte `first`."""
 
     storage: TensorId
     first: int = 0
@@ -114,14 +116,14 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Tensors that the operator reads at run time, without constants and variables."""
+    """Tensors that the operator reads at run time. Constants and variables are left out."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Number of multiply-accumulates, which is used only if TFLM's kernels run all operators."""
+    """Number of multiply-accumulates, which is used only for models without custom operators."""
     scratch: int = 0
-    """Bytes of scratch that the kernel requests from TFLM's memory planner."""
+    """Number of scratch bytes that the kernel requests from TFLM's memory planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """For each input that the output may overwrite, the order in which the kernel reads and writes."""
+    """Order of reads and writes for each input that the output may overwrite."""
     copies: bool = False
     """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 
@@ -132,15 +134,14 @@ Node = Region | BuiltinNode
 @dataclass(frozen=True)
 class RowGraph:
     model: Graph
-    """The operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The operators of all regions by Op.index, on the tensors of the rewritten model."""
+    """Maps the Op.index of each operator in a region to the operator in row form."""
     source: InputSource | None = None
     window: SlidingWindow | None = None
     rematerialisations: tuple[Rematerialisation, ...] = ()
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are a part of another tensor. The nodes name the other tensor instead."""
+    """Maps each tensor that is a part of another tensor to its place there."""
     slow: frozenset[TensorId] = frozenset()
 
     @cached_property
@@ -149,7 +150,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """For each tensor that operators read from outside the arena, the place where it lives."""
+        """Maps each tensor that operators read from outside the arena to its place."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)
@@ -170,7 +171,7 @@ class RowGraph:
 
 
 def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
-    """Return the number of bytes of every tensor that may be in the arena as a whole."""
+    """Return the size in bytes of each tensor that may be in the arena as a whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
     return sizes | made | dict.fromkeys(graph.outside, 0)

@@ -15,7 +15,7 @@ TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 class InputMode:
     where: str = ARENA
     rows: int = 0
-    """Number of rows of a streamed input that arrive at once, or of new rows of a sliding input."""
+    """Number of rows of a streamed input that the caller passes at once, or number of new rows of a sliding input."""
     layers: int | None = None
     """Maximum number of operators that compute only new rows of a sliding input, or None for no limit."""
 
@@ -46,10 +46,10 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with an input in the arena, a streamed input or an external input.
+    """Return the graph with the requested place of the model's input.
 
-    The tensor of a streamed input has only the rows that arrive at once. An external input is no longer an input of the
-    model. Raises UsageError with an alternative if the model does not allow the requested input.
+    The tensor of a streamed input has only the rows that the caller passes at once. An external input is no longer an
+    input of the model. Raises UsageError with an alternative if the model does not allow the requested input.
     """
     if mode.where in (ARENA, SLIDING):
         return graph

@@ -1,9 +1,8 @@
-"""Selects the largest sets of supported operators that can each become one custom operator, which are called regions.
+"""Selects regions: the largest sets of supported operators that can become one custom operator.
 
-No path may leave a region through another operator and return to the region, since then neither could run first. The
-level of an operator counts the changes from unsupported to supported operators on a path from the inputs. Two operators
-of one level never depend on each other through an operator that is not supported. A region therefore consists of
-connected operators of one level.
+No path of the graph may leave a region and return to it, since then no order of the operators would be possible. An
+operator's level is the number of changes from unsupported to supported operators on a path from the inputs. A region
+consists of connected operators that have one level.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""ANY stands for all variables without a handle in the graph."""
+"""Key of all variables that have no handle in the graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -40,7 +39,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays although nothing reads it: TFLM runs it, or it keeps a state or sends rows."""
+    """Return whether an operator stays in the graph although no operator reads its output."""
     has_message = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == WRITE_STATE or has_message
 
@@ -65,10 +64,10 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Return groups of connected operators that have the same level, in order.
+    """Return sets of connected operators with equal levels, in the order of the model.
 
-    A group is omitted if all its operators only change shapes. Operators with messages count as connected, since a
-    custom operator resumes where it waited for another device.
+    A set is omitted if all its operators only change shapes. All operators that exchange rows with other devices are in
+    one set, since a custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -103,7 +102,9 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for an operator of TFLM in a model for several devices, which TFLM would rerun after waits."""
+    """Return the error for a builtin operator in a model for several devices. TFLM would run the operator again after
+    each wait.
+    """
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -115,9 +116,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return operators that only change a shape and cannot disappear.
-
-    Also return, for each tensor that only shape operators read, the output that takes the tensor's place.
+    """Return the shape operators that must stay. Also return, for each tensor that only shape operators read, the
+    output that replaces the tensor.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
@@ -163,7 +163,8 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Yield node numbers in topological order. Of the nodes that are ready, the one with the smallest key comes first.
+    """Yield indices of nodes in topological order. Of several possible nodes, the node with the smallest key comes
+    first.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -179,7 +180,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of operators (Op.index) that must keep the given order, since both use the same variable.
+    """Yield pairs of operators (Op.index) that must stay in the given order, because they use one variable.
 
     An operator with one variable affects only this variable. An operator without a known variable is assumed to affect
     all variables.
@@ -199,7 +200,7 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 @dataclass(frozen=True, slots=True)
 class TensorUse:
     by_rows: Mapping[TensorId, Sequence[int]]
-    """For each tensor, the numbers of the operators in regions that read it."""
+    """Maps each tensor to the indices of the operators in regions that read the tensor."""
     by_others: Collection[TensorId]
     external: Collection[TensorId]
 
@@ -215,7 +216,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield a region of these operators, or several regions if one would have more than MAX_IO inputs and outputs."""
+    """Yield one region, or several regions if a single region would have more than MAX_IO inputs and outputs."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -244,7 +245,7 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
-    """`variables` has the handles of variables, for which TFLM allocates no bytes in the arena."""
+    """For the handles in `variables`, TFLM allocates no bytes in the arena."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in variables)

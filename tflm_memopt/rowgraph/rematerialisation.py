@@ -1,11 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
-A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Until the vector is ready,
-the model either keeps the whole tensor, or it computes the tensor again from a smaller one. If the tensor is computed
-again, operators run twice: first for the reduction, and later for the multiplication. An operator and its copy read
-the same weights in flash. Copies of more operators may save more bytes, but cost multiply-accumulates. The RAM is at
-least the bytes of the tensors that are complete when the multiplication starts. For each of these bounds, the set of
-copies with the fewest multiply-accumulates is tried (convert/frontier.py).
+A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Instead of keeping the
+whole tensor until the vector is ready, the model can compute the tensor again from a smaller tensor. The RAM is at
+least the size of the tensors that are complete when the multiplication starts. For each bound of the RAM, the
+repetition with the fewest multiply-accumulates is tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,17 +22,21 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of operators to run twice, for one late reader of a tensor or for all late readers."""
+    """Operators that run twice."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates of the repeated operators or, in a choice for all readers, of the whole model."""
+    """Number of multiply-accumulates of the repeated operators, or of the whole model if the choice is for all readers.
+    """
     bound: int
-    """Maximum number of bytes of whole tensors at the start of an operator that reads a tensor late."""
+    """Largest total size in bytes of the tensors that are complete when an operator starts to read a repeated tensor.
+    """
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice. The first set is empty. Each later set saves RAM and costs time."""
+    """Return choices of operators that may run twice. The first choice is empty, and each later choice saves RAM and
+    costs time.
+    """
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -84,7 +86,7 @@ class _Seen:
 
     @cached_property
     def behind(self) -> Mapping[TensorId, frozenset[TensorId]]:
-        """For each tensor, the tensors that it depends on, directly or indirectly."""
+        """Maps each tensor to all tensors on which it depends."""
         found = dict.fromkeys(self.position, frozenset[TensorId]())
         for step in self.steps:
             above = frozenset(step.inputs).union(*(found[t] for t in step.inputs))
@@ -93,7 +95,7 @@ class _Seen:
 
     @cached_property
     def complete(self) -> Mapping[TensorId, frozenset[TensorId]]:
-        """For each tensor, the tensors that must be complete before its first row can be computed."""
+        """Maps each tensor to the tensors that must be complete before its first row can be computed."""
         found = dict.fromkeys(self.position, frozenset[TensorId]())
         for step in self.steps:
             early = frozenset[TensorId]().union(*(found[t] for t in step.inputs))
@@ -105,10 +107,8 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators with an input that is read only when another input is complete, each with the number of the waiting
-        input.
-
-        An operator that keeps rows in a state is left out, because it cannot read a copy of a tensor.
+        """Pairs of an operator and the index of an input that the operator reads only after another input is complete.
+        Operators that keep rows in a state are left out, because they cannot read a copy of a tensor.
         """
         return tuple(
             (self.keys[op.output], k)
@@ -123,9 +123,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors that are still needed when an operator starts. `without` is an input to leave
-        out.
-        """
+        """Return the complete tensors that are needed when an operator starts. The input `without` is left out."""
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:
@@ -142,7 +140,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
-    """Yield the choice that repeats no operator, then choices that repeat more operators and lower the bound of RAM."""
+    """Yield an empty choice, then choices that repeat more and more operators and need less and less RAM."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -155,9 +153,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # The streamed input's rows are replaced before they are read again.
+            return  # New rows of a streamed input overwrite the older rows, which cannot be read again.
         if any(op.stateful for op in ops):
-            return  # Rows of a state may be replaced before they are read again.
+            return  # New rows of a state overwrite the older rows, which cannot be read again.
         bound = seen.nbytes(others | border)
         if bound < best:
             best = bound

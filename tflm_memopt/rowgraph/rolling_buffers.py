@@ -1,10 +1,9 @@
-"""Replaces states that are read and kept as a whole by rolling buffers, in which no row moves.
+"""Replaces states by rolling buffers, in which no row moves.
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
-rows replace the oldest rows. Operators then read the new rows, and read the kept rows from the state, at negative row
-numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
+rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
 The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-If these are too many operands, another operator reads the outputs and writes one byte, which is the only operand.
+If there are too many outputs, an extra operator reads them and writes one byte, which becomes the only operand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +28,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return operators on variables that cannot be states, because operators outside the region use the variables."""
+    """Return the operators on variables that stay builtin, because operators outside the region use the variables."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -76,7 +75,7 @@ class _Slice(NamedTuple):
 
 
 class GraphWork:
-    """A graph that is being changed, with two forms of each operator: the model's form and a form for rows."""
+    """A graph that is being changed. Each operator exists as an operator of TFLite and as a RowOp."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -89,10 +88,10 @@ class GraphWork:
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
         self.wanted = wanted(annotated)
-        """Tensors that must exist as a whole for the model's caller or for a kernel of TFLM."""
+        """Tensors that the model's caller or a kernel of TFLM needs as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Copy a tensor with changed fields and, if given, other rows, and return the number of the copy."""
+        """Add a copy of a tensor with changed fields and rows, and return the number of the copy."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -137,7 +136,7 @@ class GraphWork:
         return [op for op in self.row_ops.values() if state in (op.older, *op.inputs)]
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
-        """Describe the join of kept and new rows, or return None if the operator does not keep the last joined rows."""
+        """Return the operator that joins kept and new rows, or None if the state does not keep the last joined rows."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
@@ -158,7 +157,9 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the channels that an operator copies from an input's last rows, or None for other operators."""
+        """Return the channels that the operator copies from the last rows of its input, or None if it does anything
+        else.
+        """
         op = self.support[key]
         if (
             not isinstance(op, RowOp)
@@ -222,7 +223,7 @@ class GraphWork:
         return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
-        """Remove states that nothing reads, unread rows of other states, and operators that only moved these rows."""
+        """Remove states and rows of states that no operator reads, and operators that only move such rows."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():
@@ -241,7 +242,7 @@ class GraphWork:
         return not self.readers(op.output) and op.output not in self.wanted
 
     def _depth(self, state: TensorId) -> int:
-        """Return the number of rows before row 0 that are read from a state, or 0 if the state is read as a whole."""
+        """Return the number of kept rows that operators read, or 0 if an operator reads the whole state."""
         readers = self.readers_of_state(state)
         whole = state in self.wanted or any(state in op.inputs for op in readers)
         return 0 if whole else max(op.window.pad_top for op in readers)
@@ -261,7 +262,9 @@ class GraphWork:
             self.order.insert(max(before, default=-1) + 1, key)
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a single byte, which an operator writes when the tensors exist."""
+        """Replace the first few tensors by a single byte, which an extra operator writes after the tensors were
+        computed.
+        """
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.row_ops[writer].output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.row_ops[writer].sources, some, token)

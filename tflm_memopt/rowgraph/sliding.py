@@ -1,10 +1,9 @@
-"""Changes a model for a sliding input, which is the end of an endless sequence: each inference adds a few rows.
+"""Changes a model for a sliding input, which is the newest part of an endless sequence of rows.
 
-The rows of each tensor are in the order of time. A row that depends only on rows around it, and not on padding, stays
-valid when the input slides. Only new rows are computed, and a rolling buffer keeps the rows that later inferences need
-(rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer multiply-accumulates
-than computing all rows. If an operator needs all rows, it reads the kept and new rows together, and all later operators
-compute all their rows. When all rows of the input are known, the outputs have the original model's bytes.
+If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
+are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
+padding are computed again (edges.py), or all rows are computed if that takes fewer multiply-accumulates. When all rows
+of the input are known, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace
@@ -24,11 +23,11 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Return the graph with an input of n new rows, and the description of its sliding input.
+    """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    `layers` is the number of operators that may compute only new rows, or None for all. Operators after the first
-    `layers` ones compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs,
-    or strides that do not divide n.
+    Only the first `layers` operators may compute only new rows, or all operators if `layers` is None. A smaller number
+    of layers often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
+    `n`.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -73,7 +72,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # The error message suggests another number of rows.
+    except _Strides:  # The message of the error suggests another number of rows.
         if found.macs >= annotated.macs:
             raise
         return found, window
@@ -83,7 +82,7 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """`padded` tells whether layers that compute only new rows may have padding in time."""
+        """If `padded` is true, layers with padding in time may also compute only new rows."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
@@ -130,7 +129,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return how many of the first and last output rows depend on padding of the layer or of a layer before it."""
+        """Return the number of first output rows and the number of last output rows that depend on padding."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
@@ -202,7 +201,9 @@ class _Sliding(Edges):
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
-        """Return whether row y depends only on row y of an input with equally many rows, in the same way for all y."""
+        """Return whether each output row depends only on the input row with the same index, by the same rule for all
+        rows.
+        """
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
         steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))

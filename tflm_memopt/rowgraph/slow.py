@@ -9,10 +9,10 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
-    """Return the tensors that exactly one region reads and writes and that share no bytes with other tensors.
+    """Return the tensors that only one region uses and that share no bytes with other tensors.
 
-    TFLM allocates the model's inputs and outputs and the tensors of its own kernels, always in the arena. A tensor that
-    one region passes to another stays in fast memory, since regions are run and verified separately.
+    TFLM allocates the model's inputs and outputs and the tensors of its own kernels in the arena. A tensor that one
+    region passes to another region stays in fast memory, since each region is run and verified separately.
     """
     made = {op.output for op in graph.ops.values() if not op.leaves}
     known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.nodes for t in node.inputs)}

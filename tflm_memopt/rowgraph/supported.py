@@ -1,4 +1,4 @@
-"""Determines which operators run row by row, and why TFLM's own kernels run the others."""
+"""Determines which operators run row by row, and why TFLM's own kernels run all other operators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tflm_memopt.rewrite.canonicalise import views
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operator that only changes a tensor's shape, so that `output` has the bytes of `storage`."""
+    """An operator that only changes a shape, so that the tensors `output` and `storage` have the same bytes."""
 
     output: TensorId
     storage: TensorId
@@ -29,7 +29,7 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with the row form of each operator. An AnnotatedGraph equals only itself."""
+    """A model's graph in canonical form, with a RowOp or the reason against a RowOp for each operator."""
 
     graph: Graph
     support: Mapping[int, Support]
@@ -40,7 +40,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """For each Op.index, return the operator's row form, or why TFLM's own kernel must run the operator."""
+    """Map each Op.index to a RowOp, or to the reason why TFLM's own kernel must run the operator."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}
@@ -66,10 +66,10 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return why an operator must stay builtin if it does not read the last row of a tensor in `whole`.
+    """Return the operator, or why it must stay builtin because it does not read the last row of a tensor in `whole`.
 
     An LSTM updates its state only in steps whose output is read. Add the output to `whole` if the operator is an LSTM,
-    or if it reads the last row of such a tensor in its own last row only.
+    or if only its last row needs the last row of a tensor in `whole`.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -1,4 +1,4 @@
-"""Verifies a row graph by named rules after each step that changes it. A broken rule reveals a bug in the last step."""
+"""Verifies the row graph by named rules after each step that changes the graph."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
