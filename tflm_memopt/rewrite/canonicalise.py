@@ -1,7 +1,6 @@
-"""Rewrites a graph to an equivalent one with fewer kinds of operators, so that more operators run row by row.
+"""Rewrites a graph with fewer types of operators, so that more operators run row by row.
 
-A rule that refuses to rewrite operators returns the reason, with the place of the operators. The bytes of the model's
-outputs never change.
+The bytes of the model's outputs never change.
 """
 
 import math
@@ -74,11 +73,11 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
-    """Replace known integers by constants, then apply all rules in order, except to the operators `left_alone`."""
+    """Replace known integers by constants and apply all rules in order. Operators in `left_alone` stay unchanged."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
-        # A sliding input arrives row by row, so its rows must not become columns.
+        # The rows of a sliding input must not become columns, since the input arrives row by row.
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
         for anchor in graph.ops:
             ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
@@ -93,7 +92,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """Map the output of each VIEW to the tensor with which the output shares memory."""
+    """Map the output of each VIEW to the tensor whose memory the output shares."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -1,8 +1,8 @@
-"""Turns the variables of SVDF and LSTM operators into tensors that persist between inferences.
+"""Turns the variables of SVDF and LSTM operators into states: tensors that persist between inferences.
 
-Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
-to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a
-WRITE_STATE of the layer's output, and a filter along time that reads the new output and the older outputs.
+At a reset, TFLM sets int8 variables to their zero point and all other variables to 0 (ResetVariableTensors,
+micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a WRITE_STATE that keeps the layer's
+output, and a filter along time.
 """
 
 from collections.abc import Collection
@@ -15,7 +15,7 @@ from tflm_memopt.ops.opset import refusal
 
 
 def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with the operators' variables as tensors, except for the operators `left_alone`."""
+    """Return the graph with states instead of variables. The operators in `left_alone` keep their variables."""
     for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
         found = replace(graph, states=(*graph.states, *_states(graph, op)))
         if refusal(OperatorContext(found, op)) is None:
@@ -33,7 +33,7 @@ def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
 
 
 def _in_parts(graph: Graph, op: Op) -> Graph:
-    """The state of an SVDF has a row for each remembered time step except the newest one."""
+    """The state of an SVDF has one row for each remembered time step, without the newest step."""
     size, state = svdf_sizes(OperatorContext(graph, op)), graph.tensors[op.inputs[4]]
     made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
     step = (1, 1, size.rank, size.units)

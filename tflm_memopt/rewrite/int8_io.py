@@ -1,4 +1,4 @@
-"""With `--int8-io`, the model's inputs and outputs become the int8 tensors after QUANTIZE and before DEQUANTIZE.
+"""Implements `--int8-io`: the int8 tensors after QUANTIZE and before DEQUANTIZE become the model's inputs and outputs.
 
 The caller then converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. The caller
 converts uint8 values by q = u - 128.
@@ -26,7 +26,7 @@ class Int8Interface:
 
 @dataclass(frozen=True, slots=True)
 class _Border:
-    """An input or output with its conversion between the model's tensor `outer` and the int8 tensor `inner`."""
+    """An input or output whose tensor `outer` is replaced by the int8 tensor `inner`."""
 
     index: int
     outer: Tensor
@@ -38,7 +38,7 @@ class _Border:
 
 
 def int8_io(graph: Graph) -> Int8Interface:
-    """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at float32 or uint8 outputs.
+    """Remove the operators that convert inputs and outputs of type float32 or uint8 to int8 and back.
 
     All other operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
     """

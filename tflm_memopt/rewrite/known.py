@@ -1,7 +1,6 @@
-"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants.
+"""Evaluates integers that depend only on shapes and constants, so that they are known before run time.
 
-For an unknown batch size, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE. Once all shapes are fixed, the
-results of these operators are known.
+For an unknown batch size, converters write SHAPE, STRIDED_SLICE and PACK before a RESHAPE.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,10 +24,10 @@ MOST = 1024
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with constants instead of operators whose results are the same in every inference.
+    """Return the graph with constants instead of integers that are the same in every inference.
 
-    Operators with an index in `left_alone` keep their operands. A new tensor holds each computed constant, so that code
-    can tell it from the constants of the file.
+    Operators with an index in `left_alone` keep their operands. Each computed constant gets a new tensor, which
+    distinguishes it from the constants of the file.
     """
     values, makers = evaluated(graph)
     if not makers:
@@ -42,7 +41,9 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
-    """Return the outputs that depend on constants and shapes alone, and the indices of the operators."""
+    """Return the values of tensors that depend only on constants and shapes, and the indices of the operators that
+    compute them.
+    """
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()
     for op in graph.ops:
@@ -127,4 +128,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": partial(_plain, np.maximum),
     "MINIMUM": partial(_plain, np.minimum),
 }
-"""These functions compute the integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""
+"""TFLM has no integer kernels for GATHER, REDUCE_PROD and DIV."""

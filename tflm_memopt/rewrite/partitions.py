@@ -1,4 +1,4 @@
-"""Cuts a model into models that run one after the other, at points that only one tensor crosses."""
+"""Cuts a model into models that run one after the other. Each model passes one tensor to the next model."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,10 +14,10 @@ NEAREST = 3
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline. `starts` has the first operator's index for the second and each later model.
+    """Return the models of a pipeline. The argument `starts` has the index of the first operator of each model after
+    the first model.
 
-    Raises UsageError for models that feed each other in a cycle, a cut that several tensors cross, or a model of
-    several subgraphs.
+    Raises UsageError for a cycle of models, for a cut that several tensors cross, and for a model of several subgraphs.
     """
     graph = model.graph
     last = len(graph.ops) - 1
@@ -63,7 +63,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """The part has no signatures, because they would name missing inputs and outputs."""
+    """The returned model has no signatures, because the original signatures may name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

@@ -1,4 +1,4 @@
-"""Builds a graph in which several operators replace one operator, each for a part of the output."""
+"""Builds a graph in which several operators compute parts of one operator's output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ class Parts:
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
 
     def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
-        """Concatenate pieces. If one CONCATENATION cannot take all pieces, several are concatenated first."""
+        """Concatenate tensors, with several CONCATENATION operators if there are more than MOST_JOINED tensors."""
         while len(pieces) > MOST_JOINED:
             count = -(-len(pieces) // -(-len(pieces) // MOST_JOINED))
             pieces = [
@@ -66,7 +66,9 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, channels: slice | NDArray[np.bool_], axis: int) -> TensorId:
-        """Return some output channels of a filter or bias, cut along `axis`. int4 values become int8."""
+        """Return a filter or bias with some of its output channels, which lie along `axis`. Values of type int4 become
+        int8.
+        """
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]

@@ -1,11 +1,10 @@
-"""Turns resource variables into tensors that persist between inferences.
+"""Turns resource variables into states: tensors that persist between inferences.
 
-A variable is a state if each inference first reads the variable and then assigns it once. The operator READ_VARIABLE is
-removed, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are removed, and so is a
-CALL_ONCE that only fills states with initial values. Variables that are not states stay builtin.
+A variable is a state if each inference first reads the variable and then assigns it once. All other variables stay
+builtin. The operators READ_VARIABLE and VAR_HANDLE of a state are removed, and a CALL_ONCE that only fills states with
+initial values is removed.
 
-Before the first assignment and after a reset, TFLM fills a variable bytewise with the zero point of the tensor that the
-first subgraph assigns to it (micro_resource_variable.cc).
+At a reset, TFLM fills all bytes of a variable with the zero point of the assigned tensor (micro_resource_variable.cc).
 """
 
 from collections.abc import Collection, Mapping
@@ -27,7 +26,7 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the first subgraph with variables as tensors, except variables that operators `left_alone` use."""
+    """Return the first subgraph with states instead of variables. Variables of the operators in `left_alone` stay."""
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
@@ -40,8 +39,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Return the reason why each operator that uses variables stays builtin, by operator index. A variable also stays
-    builtin if the subgraph that fills the variable also fills variables that stay builtin.
+    """Map the index of each operator that uses builtin variables to the reason why it stays builtin. One reason is a
+    subgraph that fills the variable together with another builtin variable.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

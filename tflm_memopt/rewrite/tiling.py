@@ -1,9 +1,9 @@
 """Splits chains of builtin operators into parts that run one after the other.
 
-A part is a tile of rows and columns, or a group of channels. Tiles recompute the pixels that they share with previous
-tiles (fused tiling of feature maps, FFMT). Groups of channels recompute nothing (fan-out of fused depthwise tiling,
-FDT). The fan-in of FDT is not used, since a sum of rounded partial sums would change int8 results. A PAD before a tile
-writes the zero point as the padding of a convolution, so the output bytes stay the same.
+A chain is split into tiles of rows and columns (fused tiling of feature maps, FFMT) or into groups of channels (fan-out
+of fused depthwise tiling, FDT). Only tiles compute some pixels several times. The fan-in of FDT is not used, since a
+sum of rounded partial sums would change int8 results. The output bytes stay equal, since a PAD before a tile writes the
+zero point as padding.
 """
 
 import math
@@ -21,22 +21,25 @@ POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "Q
 ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
 MOVED = ("INT8", "INT16", "FLOAT32")
-"""TFLM's SLICE, PAD and CONCATENATION all support these types."""
+"""Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Maps operators with constants per output channel to these operands, each with its axis of channels."""
+"""Maps operators that can compute some output channels to their constant operands, and each operand to its axis of
+channels.
+"""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Maps operators that compute channels separately to their constant operands, each with its axis of channels."""
+"""Maps operators that compute each channel alone to their constant operands, and each operand to its axis of channels.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A chain of operators that runs once for each tile or channel group of its last output."""
+    """A chain of operators that runs once for each tile or channel group of the output of the last operator."""
 
     ops: tuple[int, ...]
-    """Indices of the chain's operators. Each operator of the chain is the only reader of the previous one's output."""
+    """Indices of the chain's operators. Only the next operator of the chain reads an operator's output."""
     rows: int = 1
     columns: int = 1
     channels: int = 1
@@ -63,7 +66,7 @@ class Along:
     after: int = 0
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
-        """Return the range of input indices that outputs [first, end) read, including padding before and after."""
+        """Return the range of input indices that outputs [first, end) read. The range may include padding."""
         low = first * self.stride - self.before
         return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
 
@@ -81,9 +84,8 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
-    """Return a number of output channels of a chain's first operator. Each channel group has a multiple of it.
-
-    No channel group then divides the channels that a grouped CONV_2D of the chain reads or writes together.
+    """Return the smallest number of output channels that the first operator of a chain may compute at a time. The size
+    of each channel group is a multiple of this number, so that no group of a grouped CONV_2D is divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:
@@ -125,10 +127,7 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def groups_of(graph: Graph, op: Op) -> int:
-    """Return the number of groups of a CONV_2D, or 0 if its channels cannot be divided evenly among its groups.
-
-    A group's output channels read only the group's input channels.
-    """
+    """Return the number of groups of a CONV_2D, or 0 if the groups do not have equal numbers of channels."""
     source, made = _channels(graph, op)
     each = graph.tensors[op.inputs[1]].shape[-1]
     return source // each if each and source % each == 0 < source and made % (source // each) == 0 else 0
@@ -190,7 +189,9 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None) -> TensorId:
-        """Return the given rows and columns of an operator's output, by default all columns."""
+        """Return a tensor with the given rows and columns of an operator's output. By default, the tensor has all
+        columns.
+        """
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])
         each = zip(along(self.graph, op), ranges, source.shape[1:3], strict=True)

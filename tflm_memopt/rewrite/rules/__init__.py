@@ -1,1 +1,1 @@
-"""Rewrite rules that reduce a graph to fewer forms, one module each."""
+"""Rewrite rules, one in each module."""

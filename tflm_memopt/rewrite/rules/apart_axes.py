@@ -1,4 +1,4 @@
-"""Moves the kept axes of a reduction to the end if kept and reduced axes alternate, as in a group norm."""
+"""Transposes the input of a reduction if kept and reduced axes alternate, as in a group norm."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Transpose the input so that the reduced axes are adjacent, without changing the order of each sum."""
+    """Transpose the input so that the reduced axes are adjacent. The order in which values are added stays the same."""
     (op,) = ops
     made, context = NewOps(graph, op), OperatorContext(graph, op)
     x, reduced = context.input(), context.reduced()

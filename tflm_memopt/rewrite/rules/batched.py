@@ -1,7 +1,6 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-Convolutions and similar operators are repeated for each image, and read and write tensors of one image. A
-CONCATENATION joins the images only if another operator reads the whole batch, or if the model outputs the batch.
+If an operator or the model's caller needs the whole batch, a CONCATENATION joins the images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +13,9 @@ from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 MAX_IMAGES = 64
-"""A batch may have at most this many images, since each image has its own operator in the program."""
+"""Maximum number of images in a batch. Each image has its own operators in the program."""
 MAX_OPERATORS = 2_048
-"""Batches are split only if the graph then has at most this many operators."""
+"""Maximum number of operators in the graph after batches were split."""
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {
@@ -29,7 +28,7 @@ ALONE = frozenset(
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator on a batch if it cannot run row by row, or if an operand is already split into images."""
+    """Match an operator on a batch if the operator cannot run row by row or an operand is already split into images."""
     if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
         return None
     output = graph.tensors[op.outputs[0]]
@@ -57,7 +56,7 @@ def _fits(tensor: Tensor, images: int) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Give each image its own operators. The operators of one image come before the operators of the next image."""
+    """Repeat the operator for each image. All operators on one image come before the operators on the next image."""
     (op,) = ops
     if op.type in REDUCTIONS:
         rank = len(graph.tensors[op.inputs[0]].shape)

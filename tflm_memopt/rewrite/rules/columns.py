@@ -1,9 +1,8 @@
-"""Exchanges rows and columns of two kinds of networks, in which whole maps must otherwise be kept.
+"""Exchanges rows and columns of maps, if whole maps must otherwise be kept in RAM.
 
-Networks such as BC-ResNet reduce each column and add the results to the map. A reduction of columns needs all rows of a
-map before its result can be used. Networks for many electrodes have windows of more rows than the library supports.
-After the exchange, operators can compute one row at a time. Integer sums do not depend on their order, and windows of a
-single row or column add in the same order as before, so the bytes stay equal.
+In networks such as BC-ResNet, a reduction of columns needs all rows of a map. Networks for many electrodes have windows
+of more rows than the library supports. After the exchange, operators can compute one row at a time. The output bytes
+stay equal, since integer sums do not depend on the order, and float32 sums keep their order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """An output pixel of these operators depends on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Exchanging rows and columns may change these operators' float32 results, because it reorders their sums."""
+"""An exchange of rows and columns may change the float32 results of these operators, because it reorders sums."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -41,14 +40,14 @@ MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""An exchange must save at least this number of buffered bytes for each byte that it transposes."""
+"""Minimum number of buffered bytes that an exchange must save for each transposed byte."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction along columns, or a window of too many rows. The match has all operators that must swap rows
-    and columns at the same time.
+    """Match a reduction along columns or a window of too many rows, and all operators whose rows and columns must be
+    exchanged together.
     """
     if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None
@@ -110,7 +109,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return `start` and all operators that feature maps join to it, as far as their axes can be reordered."""
+    """Return the operator `start` and all operators connected to it whose axes can be reordered."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
@@ -139,8 +138,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the constants (by operand number) and the options that an operator needs if the axes of its maps are
-    reordered. Return None if the operator cannot use the new order of axes.
+    """Return the new constants and options of an operator if the axes of its maps are reordered. The keys of the
+    constants are operand indices. Return None if the operator cannot run with the new order of axes.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]

@@ -1,4 +1,4 @@
-"""Replaces an operator that cannot run row by row by operators that can, and that compute the same bytes."""
+"""Replaces an operator that cannot run row by row by several operators that run row by row."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from tflm_memopt.ops.context import AXES
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops
 
 EPSILON = 1e-6
-"""L2_NORMALIZATION divides by a norm of at least this value (micro/kernels/l2norm.cc)."""
+"""Least divisor of L2_NORMALIZATION (micro/kernels/l2norm.cc)."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -51,7 +51,7 @@ def _normalized(made: NewOps) -> None:
 
 
 def _summed(made: NewOps) -> None:
-    """Add the operands to 0 one after the other, as TFLM does (reference/add_n.h), so that the sum of negative zeros is
+    """Add the operands to 0 one after the other, like TFLM (reference/add_n.h). The sum of negative zeros is therefore
     0.
     """
     x = made.tensors[made.op.outputs[0]]
@@ -62,7 +62,7 @@ def _summed(made: NewOps) -> None:
 
 
 def _in_float(made: NewOps) -> None:
-    """Compare int16 values as float32, which has each of them exactly."""
+    """Compare int16 values as float32 values, which represent all int16 values exactly."""
     x = made.tensors[made.op.outputs[0]]
     changes: dict[str, Any] = {"dtype": "FLOAT32", "quantization": None}
     operands = []
@@ -78,4 +78,3 @@ def _in_float(made: NewOps) -> None:
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
 WIDE: Mapping[str, Callable[[NewOps], None]] = {"MAXIMUM": _in_float, "MINIMUM": _in_float}
-"""For each int16 operator, a function that adds the new operators."""

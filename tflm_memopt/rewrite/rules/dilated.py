@@ -1,7 +1,6 @@
-"""Joins SPACE_TO_BATCH_ND, a convolution without padding and BATCH_TO_SPACE_ND to a convolution with dilation.
+"""Replaces SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND by a convolution with dilation.
 
-If several dilated convolutions read one tensor, TensorFlow's converter writes each of them as a convolution between
-SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, with changes of shape.
+TensorFlow's converter writes these operators if several dilated convolutions read one tensor.
 """
 
 import math
@@ -13,7 +12,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match the operators from a BATCH_TO_SPACE_ND back to the SPACE_TO_BATCH_ND with the same blocks."""
+    """Match a BATCH_TO_SPACE_ND and all operators back to a SPACE_TO_BATCH_ND with equal block sizes."""
     if op.type != "BATCH_TO_SPACE_ND":
         return None
     chain = [op]

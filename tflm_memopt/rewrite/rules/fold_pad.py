@@ -52,7 +52,7 @@ def _padded(graph: Graph, pad: Op, op: Op) -> Op:
 
 
 def _pad_value(graph: Graph, pad: Op) -> int | None:
-    """Return the quantized padding value: the output's zero point or an operand (micro/kernels/pad.cc)."""
+    """Return the padding value, which is an operand or the output's zero point (micro/kernels/pad.cc)."""
     value = graph.tensors[pad.inputs[2]] if has(pad, 2) else None
     if value is None:
         quantization = graph.tensors[pad.outputs[0]].quantization

@@ -1,6 +1,4 @@
-"""Rewrites CONV_2D with groups. If each input channel is a group, as in onnx2tf's depthwise convolutions, the result is
-a DEPTHWISE_CONV_2D. Otherwise, each group becomes a CONV_2D.
-"""
+"""Replaces a CONV_2D with groups by one CONV_2D per group, or by a DEPTHWISE_CONV_2D if each group has one channel."""
 
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from tflm_memopt.ops.context import PIECE
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 MAX_GROUPS = 64
-"""At most this many groups become convolutions, since each group has its own operators in the program."""
+"""Maximum number of groups that become convolutions. Each convolution takes space in the program."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -70,7 +68,7 @@ def _depthwise(made: NewOps) -> None:
 
 
 def _reversed(filter_: Tensor, number: int) -> Tensor:
-    """Return the filter [out, kernel_h, kernel_w, 1] as [1, kernel_h, kernel_w, out], with the given tensor id."""
+    """Return the filter [out, kernel_h, kernel_w, 1] in the order [1, kernel_h, kernel_w, out]."""
     data = np.swapaxes(np.asarray(filter_.data), 0, 3)
     scales = filter_.quantization
     if scales is not None:

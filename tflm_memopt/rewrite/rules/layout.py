@@ -1,7 +1,7 @@
-"""Removes transpositions from models of PyTorch, which puts channels before rows and columns.
+"""Removes transpositions from models of PyTorch, in which channels come before rows and columns.
 
-A TRANSPOSE reads a whole map before it writes a row. In the layout of the convolutions, operators that compute each
-pixel alone, pad, join, cut or reduce need no transpositions.
+A TRANSPOSE reads a whole map before it writes the first row. Operators between convolutions run without transpositions
+if they use the order of axes of the convolutions.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other, or adjacent operators that can run without transpositions around
-    them.
-    """
+    """Match two transpositions that undo each other, or connected operators that can run without transpositions."""
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
         return None
@@ -58,7 +56,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Transposed:
-    """A graph after an exchange of axes, with the bytes of the transpositions that were removed and added."""
+    """A graph after an exchange of axes, with the sizes in bytes of the removed and the added transpositions."""
 
     graph: Graph
     order: Order
@@ -66,7 +64,7 @@ class _Transposed:
     made: NewOps
     new: dict[int, Ops] = field(default_factory=dict)
     there: dict[TensorId, TensorId] = field(default_factory=dict)
-    """Maps each tensor in the old layout to the tensor with the same values in the new layout."""
+    """Maps each tensor to the transposed tensor with equal values."""
     spared: int = 0
     added: int = 0
 
@@ -115,7 +113,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view, but keep the first one for other readers."""
+    """Replace two transpositions that undo each other by a view. The first one stays if it has other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)
@@ -123,7 +121,7 @@ def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
 
 
 def _order(graph: Graph, op: Op) -> Order | None:
-    """Return the order of axes of a four-dimensional TRANSPOSE that keeps a first dimension of 1 in place."""
+    """Return the order of axes of a TRANSPOSE with four dimensions whose first axis has size 1 and stays in place."""
     order = integers_of(graph, op, 1) if op.type == "TRANSPOSE" and op.outputs else None
     if order is None:
         return None

@@ -1,8 +1,6 @@
-"""Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix with more rows than an operator reads at
-once.
+"""Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix that has too many rows for the library.
 
-Such large right matrices occur in attention over long sequences. The kernel reads a transposed right matrix column by
-column. The order in which values are summed stays the same.
+Large right matrices occur in attention over long sequences. The order in which values are added stays the same.
 """
 
 from dataclasses import replace

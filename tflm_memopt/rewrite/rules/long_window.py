@@ -1,14 +1,13 @@
-"""Converts windows of many samples, as on raw audio, to windows of few rows that hold several samples each.
+"""Converts long windows, for example on raw audio, to windows of few rows that hold several samples each.
 
-A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
-The rewrite puts `outputs` times `stride` samples into each row. A window of the new operator has few rows, moves on by
-one row, and yields `outputs` outputs. Each output of a window has its own filter, which is shifted by `stride` samples
-from the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels
-for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
+Each row of the new operator holds the samples by which several windows of the original operator move on. A window of
+the new operator computes the outputs of these windows with one filter each, which is shifted to the window's samples.
+Samples outside the original window have a weight of zero. The samples of a row are channels for CONV_2D, and pixels for
+DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, windows of pools and
-float32 operators consist of whole rows, without zero weights. If windows cannot consist of whole rows, GATHER copies
-the samples of a few windows to one row, along which the new operator slides.
+Windows of pools and float32 operators consist of whole rows, since a pool has no weights, and a weight of zero does not
+remove an infinite sample. If windows cannot consist of whole rows, GATHER copies the samples of a few windows to one
+row.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,9 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, without_padding
 
 MOST_OUTPUTS = 64
-"""One row of the new operator holds at most this many old outputs. The filters grow by the same factor."""
+"""Maximum number of outputs of the original operator in one row of the new operator. The filters grow by an equal
+factor.
+"""
 
 
 class _Form(NamedTuple):
@@ -46,16 +47,16 @@ class LongWindow:
     along: Span
 
     def rows(self, outputs: int) -> int:
-        """Return the height of a window of the new operator, which covers `outputs` windows of the old operator."""
+        """Return the height of a window of the new operator that covers `outputs` windows of the original operator."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the smallest number of outputs per row for which windows fit the height limit, or None."""
+        """Return the smallest number of outputs per row for which windows have at most MAX_KERNEL_H rows, or None."""
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator with more than MAX_KERNEL_H samples per window, except a pool over the whole axis."""
+    """Match an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis is not matched."""
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -103,7 +104,7 @@ def _rewritten(graph: Graph, op: Op) -> NewOps | None:
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
-    """Return the new window that has the fewest outputs per row and a height that kernels support, or None."""
+    """Return the new window with the fewest outputs per row, or None if no window has a height that kernels support."""
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
@@ -195,7 +196,7 @@ def _constants(
 
 
 def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return the filters of a window's outputs, each shifted by `stride` samples: [outputs * O, window, 1, C]."""
+    """Return the filters for all outputs of a new window, in the shape [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), samples.dtype)
     for n, one in enumerate(made):
@@ -204,7 +205,9 @@ def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
 
 
 def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return the filters of a window's outputs, for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
+    """Return the filters of a DEPTHWISE_CONV_2D for all outputs of a new window, in the shape [1, window, samples, O *
+    outputs].
+    """
     samples = np.asarray(filter_.data).reshape(long.kernel, -1)
     made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), samples.dtype)
     for n in range(form.outputs):
@@ -213,7 +216,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the quantization of a tensor with `times` copies of each channel, which are adjacent if `each` is true."""
+    """Return the quantization of a tensor whose channels are repeated. Copies are adjacent if `each` is true."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

@@ -1,5 +1,5 @@
-"""Combines a chain of TILE, TRANSPOSE, slices, similar operators and changes of shape into one operator. A PAD is
-combined only with changes of shape that come after the PAD.
+"""Combines a chain of operators that only move data, such as TILE, TRANSPOSE and SLICE, into one operator. A PAD is
+combined only with later changes of shape.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a chain of operators with one reader each, which does not end with a change of shape to a single row."""
+    """Match a chain of operators with one reader each. The last operator must not reshape to a single row."""
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)

@@ -1,6 +1,6 @@
-"""Rewrites a PAD of three dimensions with four, so that the convolutions that read it can do the padding (fold_pad.py).
+"""Rewrites a PAD of three dimensions with four dimensions, so that convolutions can do the padding (fold_pad.py).
 
-Converters write a causal convolution with a PAD of time steps, and a RESHAPE to one row of steps.
+Converters write a causal convolution as a PAD of time steps and a RESHAPE, which puts all steps into one row.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a PAD of [1, steps, channels] and all its readers, if these are changes of shape to one row of steps."""
+    """Match a PAD of [1, steps, channels] and all its readers. Each reader must only put the steps into one row."""
     if op.type not in ("PAD", "PADV2") or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     shape, readers = graph.tensors[op.outputs[0]].shape, graph.consumers(op.outputs[0])

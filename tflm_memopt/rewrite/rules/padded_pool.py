@@ -1,7 +1,7 @@
 """Splits a pool that has long windows and padding.
 
-A pool along one axis counts only the samples inside its input. Each window that reaches into the padding becomes a
-global pool over fewer samples. All windows without padding become one pool, which long_window.py converts.
+Each window that reaches into the padding becomes a global pool over its samples. All windows without padding become one
+pool, which long_window.py converts.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, without_padding
 
 MOST_CLIPPED = 16
-"""A pool may have at most this many clipped windows, since each has its own operators in the program."""
+"""Maximum number of windows with padding. Each of these windows has its own operators in the program."""
 
 
 class _Part(NamedTuple):

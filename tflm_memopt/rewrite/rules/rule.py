@@ -18,7 +18,7 @@ class Rule(Protocol):
     @property
     def __name__(self) -> str: ...
     def match(self, graph: Graph, op: Op) -> Ops | None:
-        """Return the operators to rewrite, if `op` is the first of them."""
+        """Return the operators to rewrite if `op` is their first operator, and otherwise None."""
 
     def rewrite(self, graph: Graph, ops: Ops) -> Graph | str:
         """Return the new graph, or the reason why the operators stay."""
@@ -44,8 +44,8 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators in place of the old operator. The last new operator gets the index of
-        the old operator. Return only the reason if the library cannot run a new operator whose type is in `kinds`.
+        """Return the graph with the new operators instead of the old operator, whose index the last new operator gets.
+        Return the reason if the library cannot run a new operator of a type in `kinds`.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -80,7 +80,7 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return why `who` stays builtin if the library cannot run one of the new operators, and otherwise None."""
+    """Return why the library cannot run one of the new operators, or None if the library can run all of them."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
@@ -105,7 +105,9 @@ def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield operators of these types after `op`, each of which is the only reader of the previous operator's output."""
+    """Yield a chain of operators of the given types after `op`. Each operator is the only reader of the previous
+    operator's output.
+    """
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (

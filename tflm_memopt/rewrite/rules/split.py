@@ -48,7 +48,7 @@ def _pieces(graph: Graph, op: Op, parts: Sequence[tuple[int, int, int]]) -> Ops:
 
 
 def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
-    """Return (axis, begin, end) of each output, or None if the axis or a size is unknown before run time."""
+    """Return axis, begin and end of each output, or None if the axis or a size is unknown before run time."""
     axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
     source = graph.tensors[op.inputs[int(op.type == "SPLIT")]]
     axes = [op.options.get("axis")] if axis_operand is None else integers_of(graph, op, axis_operand) or []

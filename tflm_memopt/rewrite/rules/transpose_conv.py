@@ -1,4 +1,4 @@
-"""Removes TRANSPOSE_CONV's operand with the output shape, which TFLM takes from the output tensor."""
+"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM does not read this operand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Replaces TRANSPOSE to NCHW, followed by MEAN over height and width, by MEAN on NHWC."""
+"""Replaces a TRANSPOSE to NCHW and a MEAN over height and width by a MEAN on the NHWC tensor."""
 
 from dataclasses import replace
 
@@ -28,7 +28,9 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Apply the MEANs to the NHWC tensor. A tensor between two MEANs keeps its scale, and therefore its rounding."""
+    """Apply each MEAN to the NHWC tensor. A tensor between two MEANs keeps its scale, so that its values are rounded as
+    before.
+    """
     transpose, *means = ops
     if not same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
         return "it changes scale or zero point"
@@ -39,7 +41,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     shape = graph.tensors[x].shape
     for op, axes in zip(means, steps, strict=True):
         y, options = op.outputs[0], {**op.options, AXES: axes}
-        if op is not means[-1]:  # The first of two MEANs keeps the reduced dimensions as 1.
+        if op is not means[-1]:  # The first of two MEANs keeps its reduced dimensions with size 1.
             y = made.put(graph.tensors[y], tuple(1 if a in axes else d for a, d in enumerate(shape)))
         made.ops.append(replace(op, inputs=(x,), outputs=(y,), options=options, sources=(*sources, *op.stands_for)))
         x, sources = y, ()
@@ -49,7 +51,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
-    """Return the NHWC axes that each MEAN reduces, or None if they are not constant or the shapes do not match."""
+    """Return the NHWC axes that each MEAN reduces, or None if the axes are not constant or the shapes do not match."""
     transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
     left = NHWC_TO_NCHW

@@ -20,7 +20,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _fault(graph: Graph, op: Op) -> str | None:
-    """Return why the bytes of a PACK's inputs are not adjacent in its output, or None if they are."""
+    """Return why the input bytes of a PACK are not adjacent in the output, or None if they are adjacent."""
     shapes, output = {graph.tensors[t].shape for t in op.inputs}, graph.tensors[op.outputs[0]].shape
     axis, count = (int(op.options.get(name, 0)) for name in ("axis", "valuesCount"))
     if count != len(op.inputs) or not -len(output) <= axis < len(output):
