@@ -103,8 +103,8 @@ class ColumnWindowRecord:
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Rows that a tiled group computes in each stripe. Stripe `m` ends before row `m * advance + end`, or at the end of
-    the tensor.
+    """Rows that a tiled group computes in each stripe. Stripe 0 ends before row `end`, and each further stripe ends
+    `advance` rows later, but not after the end of the tensor.
     """
 
     advance: U16
@@ -119,8 +119,8 @@ class NestRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """Place of a tensor in memory. Without column windows, row `y` begins `y % depth` rows after `base + offset`. Each
-    row has `width` pixels.
+    """Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at
+    position `y % depth`. Each row has `width` pixels.
     """
 
     offset: U32
@@ -152,8 +152,8 @@ class ProgramTensor:
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
-    """Order in which rows are stored, a TMO_LAYOUT_* constant. TMO_LAYOUT_HWC holds for a tensor in column windows, and
-    for a rolling buffer in the workspace.
+    """Order in which rows are stored, a TMO_LAYOUT_* constant. The constant is TMO_LAYOUT_HWC for column windows and
+    for rolling buffers in the workspace.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -365,7 +365,7 @@ class ProgramRollingBuffer:
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """The loops of a group alternate between its operators, which are numbers first_op to first_op + n_ops - 1."""
+    """Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate."""
 
     first_op: U16
     n_ops: U16
@@ -440,7 +440,7 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset of an array in the program with a bit for each iteration, or 0 without such iterations. Core 0 runs an
+    """Offset in the program of an array with a bit for each iteration, or 0 if there is no array. Core 0 runs an
     iteration alone if its bit is set.
     """
     counters: U32

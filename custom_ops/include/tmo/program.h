@@ -305,7 +305,8 @@ typedef struct {
   uint16_t key; /* Number computed from the program, at least 1. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
-/* Place of a tensor in memory. Without column windows, row y begins y % depth rows after base + offset. Each row has width pixels. */
+/* Place of a tensor in memory. Without column windows, the tensor begins at base + offset, and row y is at position y % depth. Each row has width
+ * pixels. */
 typedef struct {
   union {
     uint32_t offset; /* Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused. */
@@ -321,7 +322,7 @@ typedef struct {
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the outputs, then the state, then slow
    * memory. TMO_PROGRAM_BASE stands for the program, and TMO_LINK_BASE stands for another device. */
   uint8_t base;
-  /* Order in which rows are stored, a TMO_LAYOUT_* constant. TMO_LAYOUT_HWC holds for a tensor in column windows, and for a rolling buffer in the
+  /* Order in which rows are stored, a TMO_LAYOUT_* constant. The constant is TMO_LAYOUT_HWC for column windows and for rolling buffers in the
    * workspace. */
   uint8_t layout;
   /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
@@ -470,7 +471,7 @@ typedef struct {
   uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window. */
 } tmo_op;
 
-/* The loops of a group alternate between its operators, which are numbers first_op to first_op + n_ops - 1. */
+/* Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate. */
 typedef struct {
   uint16_t first_op, n_ops;
   /* Offset of the loop counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the index of the next row of each operator. In a tiled
@@ -503,8 +504,7 @@ typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  /* Offset of an array in the program with a bit for each iteration, or 0 without such iterations. Core 0 runs an iteration alone if its bit is set.
-   * */
+  /* Offset in the program of an array with a bit for each iteration, or 0 if there is no array. Core 0 runs an iteration alone if its bit is set. */
   uint32_t serial;
   uint32_t counters; /* Number of bytes from the loop counters of core 0 to the loop counters of core 1. */
 } tmo_cores;
