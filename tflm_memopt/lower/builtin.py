@@ -21,9 +21,7 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the TFLM operators that compute the same as an operator of the plan.
-
-    An operator that only changes a shape reads the new shape from a constant. A change of shape that is not in the
+    """An operator that only changes a shape reads the new shape from a constant. A change of shape that is not in the
     original model becomes a RESHAPE. Raises PlanError if an operator that computes values has other inputs than in the
     original model.
     """

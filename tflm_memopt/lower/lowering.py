@@ -55,7 +55,6 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the smallest address range of the arena that contains all buffers of a custom operator."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]

@@ -25,10 +25,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 
 def in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """Return the fields of a ProgramOp that depend on the order of operands.
-
-    `demanded` has the indices of the inputs in the order of the program.
-    """
+    """`demanded` has the indices of the inputs in the order of the program."""
     order = _order(op, demanded)
     return {
         "input_zero_points": tuple(op.input_zero_points[k] for k in order),

@@ -1,7 +1,6 @@
 """Converts the order of a group's iterations to nested loops, which the C library runs.
 
-The iterations repeat from stripe to stripe, and from column to column within a stripe. A few hundred bytes of loops can
-describe a hundred thousand iterations.
+The iterations repeat from stripe to stripe, and from column to column within a stripe.
 """
 
 from __future__ import annotations

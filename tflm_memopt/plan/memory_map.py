@@ -17,7 +17,6 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
-"""Roles of the buffers of the original model. A plan's buffers have roles of the enum Role."""
 
 
 @dataclass(frozen=True, slots=True)

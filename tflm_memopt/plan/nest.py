@@ -38,7 +38,6 @@ class LoopNest:
 
     @property
     def splits(self) -> bool:
-        """Whether buffers hold only the channels of one channel group."""
         return self.channel_groups > 1 and not self.sums
 
     @property

@@ -61,7 +61,6 @@ class Buffer:
     depth: int = 0
     """Number of rows of a rolling buffer in a group that runs row by row."""
     column_windows: tuple[ColumnWindow, ...] = ()
-    """Parts of a rolling buffer of pixels, in the order of their addresses."""
 
     def overlaps(self, other: Buffer) -> bool:
         return self.first < other.last and other.first < self.last
@@ -87,7 +86,6 @@ class PlacedState:
     depth: int
     row_bytes: int
     advance: int
-    """Number of rows that each inference adds."""
     fill: int
     """Value of each byte before the first inference and after a reset."""
 
@@ -156,7 +154,6 @@ class OpSharding:
     op: int
     kind: Sharding
     cut: int = 0
-    """Number of columns or channels that core 0 computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,6 @@ Step = Group | Builtin
 
 
 def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
-    """Return the indices of the plan steps of each custom operator, which are consecutive groups of one region."""
     found: list[tuple[int, ...]] = []
     last = None
     for number, step in enumerate(steps):

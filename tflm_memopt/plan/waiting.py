@@ -13,10 +13,7 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Report the remaining time after each search for groups.
-
-    `layouts` is the time limit of the exact layouts of a plan, in seconds.
-    """
+    """`layouts` is the time limit of the exact layouts of a plan, in seconds."""
     found = 0
 
     def groups_found() -> None:

@@ -172,7 +172,6 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return two arrays: whether a rolling buffer is in use after, and before, the writes of each iteration."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)

@@ -348,8 +348,7 @@ def _executed(
 def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Return how many iterations run at each request, and the index of each iteration in execution order.
 
-    `need` has the number of iterations that must be complete at each request. `end` has the ends of kernel calls from
-    Member.batches.
+    `need` has the number of iterations that must be complete at each request.
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)

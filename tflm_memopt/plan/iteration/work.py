@@ -265,7 +265,6 @@ def _summed(m: Member, executed: Ints) -> Work:
 
 
 def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: int) -> Ints:
-    """Return how many taps of each window lie inside the input along one axis."""
     first = at * stride - pad
     skipped = np.maximum(0, (dilation - 1 - first) // dilation)
     end = np.minimum(kernel, (dilation - 1 + size - first) // dilation)

@@ -225,9 +225,7 @@ def _in_tiles(w: Windows, done: Work, most: int) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], Ints]:
-    """Return the number of batches for each batch size in pixels. The array has for each column whether its window is
-    copied together with the other windows of its batch.
-    """
+    """Return the number of batches for each batch size in pixels."""
     window, sizes = w.op.window, Counter[int]()
     together = np.zeros(len(w.wide), dtype=np.int64)
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
@@ -309,9 +307,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and convolve_four(). Each sequence of pixels loads the constants
-    once.
-    """
+    """Add the work of dsp_nine_row(), convolve_nine() and convolve_four()."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)

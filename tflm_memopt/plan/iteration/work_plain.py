@@ -84,8 +84,7 @@ def _pieces(values: Ints) -> Ints:
 def _depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_ref.c.
 
-    The kernel computes two channels at once if an input channel has several output channels. On cores with the DSP
-    extension, the last step computes four channels even if some of them are already complete.
+    On cores with the DSP extension, the last step computes four channels even if some of them are already complete.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -140,9 +139,7 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """Yield the kernel's variant if a core may add elements one by one. Cores with the DSP extension add one by one if
-    both inputs have the same scale.
-    """
+    """Cores with the DSP extension add one by one if both inputs have the same scale."""
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Maximum number n of buffers in a stack. The search for the lowest stack takes about n² × 2ⁿ operations."""
+"""The search for the lowest stack of n buffers takes about n² × 2ⁿ operations."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6

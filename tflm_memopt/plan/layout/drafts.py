@@ -25,7 +25,6 @@ class Draft:
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors that are completely live during the step."""
     buffers: tuple[Buffer, ...] = ()
     """Buffers of the step that are not in `whole`."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)

@@ -146,7 +146,6 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return a start address for each model. Models that must not share bytes lie side by side."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):

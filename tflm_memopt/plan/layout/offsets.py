@@ -43,10 +43,7 @@ number.
 """
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Known layouts, each with the budget that its search needs, and with the time that the search took.
-
-A layout whose search ran out of budget is not stored, because results must not depend on earlier calls.
-"""
+"""A layout whose search ran out of budget is not stored, because results must not depend on earlier calls."""
 
 
 Constraints = Mapping[tuple[int, int], int]
@@ -87,7 +84,6 @@ class Layout:
     top: int
     proven: bool
     backward: frozenset[int] = frozenset()
-    """Indices in LayoutProblem.reversibles of the groups that run from the last row to the first."""
 
 
 def place(

@@ -52,10 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next, or only one operator if running it next is certainly best.
-
-        Each result has an operator, the state after the operator, and the number of live bytes while it runs.
-        """
+        """Return the operators that can run next, or only one operator if running it next is certainly best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

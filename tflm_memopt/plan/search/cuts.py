@@ -222,9 +222,7 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Replace the estimated sizes of the groups by the sizes of their layouts. Return whether any size was an
-        estimate.
-        """
+        """Return whether any group had an estimated size."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -286,8 +284,6 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
 def chain_front(
     chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
 ) -> list[CutLabel]:
-    """`low` is the option of Cuts, and `tiled_cost` is the field of Settings."""
-
     def cost(group: Candidate) -> int:
         return int(tiled_cost * group.macs) if group.stripes else group.macs
 

@@ -40,7 +40,6 @@ MAX_ORDERS = 8
 """Maximum number of partial groups that are kept, each with another order of operands."""
 
 MOST_MEMBERS = 256
-"""Maximum number of operators whose loops are kept for other groups."""
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Estimated seconds to add an operator to a group: a fixed part, and a part for each iteration of the group."""
 MAX_OPERATORS = 48
@@ -82,9 +81,7 @@ class Chain:
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether the operators from `first` to `last - 1` may be a group. Only the first group may read a
-        streamed input.
-        """
+        """Only the first group may read a streamed input."""
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
@@ -204,10 +201,7 @@ def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> C
 
 
 def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
-    """Return the group with tiles of at least `tile` columns in the operators from `first` to `last - 1`.
-
-    Operators with channel groups or sums are not changed.
-    """
+    """Operators with channel groups or sums are not changed."""
     stages = list(group.stages)
     for i in range(first, last):
         nest, columns = stages[i].nest, min(tile, chain.ops[group.first + i].writes.w)
@@ -351,7 +345,6 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 
 
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    """`shorter` has the groups that begin after the operator at `first`."""
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
     forms = [Member(stage, member.op)] if stage is not member.stage else []

@@ -1,9 +1,8 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
 A partial solution divides the first operators into groups, and names the tensors in slow memory after these groups. The
-cost of a solution is the time of its accesses to slow memory. One large group with a rolling buffer is often cheaper
-than two groups that pass a tensor through slow memory. Rolling buffers, sums and scratch are always in fast memory.
-Groups that use slow memory get a layout at once, and other groups only when they are in the best division.
+cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast
+memory. Groups that use slow memory get a layout at once, and other groups only when they are in the best division.
 """
 
 from __future__ import annotations

@@ -81,7 +81,6 @@ def _in_last(ops: Sequence[RowOp], visit: Visit, stripes: int, tile: int) -> lis
 
 
 def _summing(nests: list[LoopNest], visit: Visit) -> list[LoopNest]:
-    """Add a pass that converts the int32 sums of channel groups to outputs."""
     return (
         [*nests[:-1], replace(nests[-1], channel_groups=visit.channel_groups + 1, sums=True)] if visit.sums else nests
     )

@@ -1,7 +1,7 @@
 """Finds tiled forms of groups of any structure.
 
 Rows that two stripes need are kept in buffers. The faster search in tiles_search.py only knows chains of operators with
-skip connections. Each operator makes as many rows per stripe as its readers need.
+skip connections.
 """
 
 from __future__ import annotations

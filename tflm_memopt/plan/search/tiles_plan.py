@@ -6,7 +6,6 @@ import enum
 from dataclasses import dataclass, replace
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8)
-"""Stripe heights to try, in rows of the group's output."""
 WHOLE_MAP = 16
 
 

@@ -1,7 +1,6 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. The search
-also decides whether channels run in groups through expand, depthwise and project, or through dense layers. A partial
+The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. A partial
 group is dropped if another one with the same State is at least as good in bytes and multiply-accumulates.
 """
 
@@ -264,7 +263,6 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield two dense layers with groups of hidden channels, if the groups save bytes."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return

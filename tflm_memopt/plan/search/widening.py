@@ -82,7 +82,6 @@ class GroupForms:
                 heapq.heappush(waiting, (form.cost, form.nbytes, number, form))
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
-        """Yield changed forms: with more pixels at once, with wider tiles, or with whole rows in more operators."""
         chain, count = self._chain, len(group.stages)
         pixels = [max(stage.nest.tile, stage.at_once) for stage in group.stages]
         for i, number in enumerate(pixels):
