@@ -7,7 +7,7 @@ from tflm_memopt.cli import interrupts
 
 
 def run() -> int:
-    """Run the command. Ctrl-C during the imports ends the process without a traceback."""
+    """Ctrl-C during the imports ends the process without a traceback."""
     with interrupts.fatal():
         from tflm_memopt.cli.main import main  # noqa: PLC0415
     return main()

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""If a network has more operators than this number, each device's search spends less effort."""
+"""For a network with more operators than this number, the search for each device spends less effort."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
@@ -79,9 +79,9 @@ def optimize(
 
     `model` is either the bytes of a .tflite model, the path of its file, or the path of C source that contains the
     model as an array. For an App, which has several models, the options are defaults for each model. `name` is the
-    model's name in the report and in file names, by default the file's name. `progress` is the callback that gets the
-    name of the current step, the number of its finished parts, and the number of all parts. OptimizeOptions in
-    options.py lists all options.
+    model's name in the report and in file names, by default the file's name. The callback `progress` gets the name of
+    the current step, the number of its finished parts, and of all parts. OptimizeOptions in options.py lists all
+    options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -94,7 +94,7 @@ def optimize(
 def optimize_planned(
     model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
-    """Run optimize(), and also return the checked plan, or None for an unchanged model."""
+    """Return the result of optimize() and the checked plan, or None as the plan of an unchanged model."""
     started = time.monotonic()
     progress("reading", 0, 0)
     given = loaded(model, name)
@@ -115,19 +115,19 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among several linked devices. Each device gets its own model.
+    """Split a network among several linked devices. Each device of the network gets its own model.
 
     The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
-    the output. `link` is the rate in bytes per second and the latency in milliseconds of a link between two devices,
-    such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, which requires a
-    clock. `cut` lists the first operators of the second, third, ... device by index. With cuts, no operator is divided
-    among devices.
+    the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such as
+    "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, for which a clock is
+    required. The argument `cut` has the index of the first operator on each device but the first. With `cut`, no
+    operator is divided among devices.
 
-    `name`, `progress` and `options` are those of optimize(), and valid for each device. `memory` is RAM and flash of
-    each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the
-    fastest split that fits. With `memory` alone, the result is the fitting split that sends the fewest bytes. Without
-    `memory`, the largest device needs as little memory as possible. `board` is the board of every device, with the
-    clock and the core for the estimates.
+    The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
+    `memory` is RAM and flash of each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and
+    a link, the result is the fastest split that fits. With `memory` alone, the result is the fitting split that sends
+    the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option `board` names
+    the board of every device, with the clock and the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. The function optimize() may raise further errors.
@@ -170,7 +170,7 @@ def explore_devices(
 
 
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
-    """Read a model that will be split. `progress` is called during each device's conversion."""
+    """The callback `progress` is called during each device's conversion."""
     data, name, _ = loaded(model, name)
     speed = None if link is None else LinkSpeed(*units.link(link))
     asked = request(options).in_one_memory()
@@ -199,8 +199,9 @@ def combine_registers(
 ) -> Generated:
     """Combine the register accesses of a C driver where its behaviour stays the same.
 
-    `description` is a CMSIS-SVD file, or a header in the words of register_words.h. With `place`, the function chooses
-    the positions of fields even if the description gives them. `folders` are the folders of the driver's headers.
+    The argument `description` is a CMSIS-SVD file, or a header that uses register_words.h. With `place`, the function
+    chooses the positions of register fields even if the description gives them. The argument `folders` has the folders
+    of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -250,13 +251,14 @@ def explore(
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration | AppExploration:
-    """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
+    """Compute the frontier of a model: the smallest arena at every cost. Each point of the frontier is planned, checked
+    and lowered.
 
-    `model` has the types that optimize() accepts. For an App, one frontier combines the plans of all models. `cost` is
-    "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
-    tried. The default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a
-    core, and "macs" if none of these is set. ExploreOptions in options.py lists all options. With a board, each point
-    reports the board's free RAM and flash.
+    The argument `model` has the types that optimize() accepts. For an App, one frontier combines the plans of all
+    models. The argument `cost` is "macs", or estimated "instructions" or "time" on the core. For the costs
+    "instructions" and "time", plans with several tile widths are tried. The default cost is "time" if the cycles of the
+    board are modelled, "instructions" for other boards and cores, and otherwise "macs". ExploreOptions in options.py
+    lists all options. With a board, each point of the frontier reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
@@ -312,10 +314,11 @@ def fit(
 ) -> Fits:
     """Return how a model fits on boards (boards.json) before and after optimize().
 
-    `optimized` is the result of optimize(). For an application, all models share RAM and flash. `names` are the ids of
-    boards or files that describe boards, by default all known boards. `packed` is the model with weights packed for a
-    target. The packed model is used for boards that can run it, unless only the generic model fits. `on` has the
-    results of optimize() for single boards, by board id. Raises UsageError for an unknown board.
+    The argument `optimized` is the result of optimize(). For an application, all models share RAM and flash. The
+    argument `names` has the ids of boards or files that describe boards, by default all known boards. The argument
+    `packed` is the model with weights packed for a target. The packed model is used for boards that can run it, unless
+    only the generic model fits. The argument `on` has the results of optimize() for single boards, by board id. Raises
+    UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

@@ -10,7 +10,7 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. The error code is for programs that react to an error. The page
+A message says what is wrong, where, and what to do. Programs that react to an error read its code. The page
 docs/errors.md explains all codes.
 """
 
@@ -65,7 +65,7 @@ class MemoptError(Exception):
     """Base class of all errors.
 
     An error says what is wrong (`what`), where (`where`) and what to do (`hint`), and has a stable `code`. Callers that
-    know the model's file set the attribute `file`.
+    know the model's file set the attribute `file` of an error.
     """
 
     exit_code = 2
@@ -146,7 +146,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """Return the names that the user probably meant by a word, best first. `also` maps synonyms to names.
+    """Return the names that the user probably meant by a word, best first. The argument `also` maps synonyms to names.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])

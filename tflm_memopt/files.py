@@ -35,7 +35,7 @@ NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raises UsageError if the file cannot be read."""
+    """Raises UsageError if the file cannot be read."""
     with _reading(path):
         return path.read_bytes()
 
@@ -94,7 +94,9 @@ class Loaded(NamedTuple):
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """Return a model's bytes and name. By default, the name is the file's name. Raises the errors of read_model()."""
+    """Return a model's bytes and name. By default, a model's name is its file's name. Raises the errors of
+    read_model().
+    """
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Loaded(bytes(model), name or "model")
@@ -104,7 +106,7 @@ def loaded(model: GivenModel, name: str = "") -> Loaded:
 
 
 def stem(name: str) -> str:
-    """Return a model's name without folder and extension. Extensions begin with a letter.
+    """Return a model's name without folder and extension. Extensions of file names begin with a letter.
 
     >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
     ('kws v2.1', 'kws v2.1', 'model_data')
@@ -138,7 +140,7 @@ def same_on_disk(name: str) -> str:
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the contents of files by path below `folder`. In a file's name, "/" separates folders.
+    """Return the contents of files by path below `folder`. In the name of a file, "/" separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
     another name only in case.
@@ -177,7 +179,7 @@ def _demand_regular(path: Path, hint: str) -> None:
 
 
 def shown(path: Path) -> str:
-    """Return a file's name as text. Bytes that are not UTF-8 are replaced.
+    """Return a file's name as text. Bytes of a name that are not UTF-8 are replaced.
 
     >>> shown(Path("folder/model.tflite"))
     'model.tflite'
@@ -186,7 +188,7 @@ def shown(path: Path) -> str:
 
 
 def printable(path: Path) -> Path:
-    """Return a path as text. Bytes that are not UTF-8 are replaced."""
+    """Bytes of a path that are not UTF-8 are replaced."""
     return Path(os.fsencode(path).decode("utf-8", "replace"))
 
 
@@ -200,7 +202,7 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) -> list[Path]:
-    """Write all files and return their paths. If one file cannot be written, no file is written.
+    """Write all files and return their paths. If one file cannot be written, no file is written at all.
 
     Missing folders are created, and removed after a failure. An interrupt waits until all files are written. Raises
     UsageError if a path is not writable, or if a file would overwrite a model in `sources`.
@@ -222,7 +224,9 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. Add the removal of file and folders to `undo`."""
+    """Write `data` to a temporary file in the folder of `path`. The stack `undo` gets functions that remove file and
+    folders.
+    """
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -259,7 +263,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's umask, which mkstemp does not apply. Python can read the umask only by setting it."""
+    """Python can read the umask, which mkstemp() does not apply, only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

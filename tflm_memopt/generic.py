@@ -17,5 +17,5 @@ def files(
     inputs: Sequence[Any] = (),
     folder: Path = Path(),
 ) -> Mapping[str, bytes]:
-    """Return the content of each file of a result by name. `folder` is the folder that the report page names."""
+    """The argument `folder` is the folder that the report page names."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")

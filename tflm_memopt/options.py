@@ -28,10 +28,10 @@ class Option:
     about: str
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that converts a text or a value. It raises UsageError for an invalid text or value."""
+    """Function that converts a text or a value, and raises UsageError if it is invalid."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line. By default, the flag is `--` and the option's name."""
+    """Flags on the command line, by default `--` and the option's name."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:
@@ -208,7 +208,9 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. A text or a table is not a list. Infinity and NaN are not numbers."""
+    """For the types of options, a text or a table is not a list. For the types of options, infinity and NaN are not
+    numbers.
+    """
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -89,7 +89,7 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Number of bytes of a device's RAM and flash. The flash is None if it is unlimited."""
+"""Numbers of bytes of a device's RAM and flash, or None for unlimited flash."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:

@@ -15,7 +15,7 @@ MOST_MODELS = 32
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an application whose key `where` of app.toml is invalid."""
+    """Return the error for an app.toml whose key `where` is invalid."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 
@@ -23,35 +23,39 @@ def bad_config(what: str, where: str, hint: str) -> UsageError:
 class AppModel:
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for the model. A missing option has the value that the application sets."""
+    """Options of optimize() for one model of an application. A missing option has the application's value."""
     retain: bool | Collection[int | str] = False
-    """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs."""
+    """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs of the
+    model.
+    """
     fps: float | None = None
-    """Number of inferences per second. All models of a core together may use at most the core's whole time."""
+    """Number of inferences per second that the model must reach."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute. The times of all plans are scaled with this measurement.
+    """Measured milliseconds of an inference without recompute. The estimated times of all plans are scaled to match the
+    measured time.
     """
     pipeline: Sequence[int | str] = ()
     """Operators, by index or by name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 
     @property
     def most(self) -> float | None:
-        """Time limit of an inference in milliseconds, or None without a limit."""
         return min((n for n in (self.ms, 1000 / self.fps if self.fps else None) if n is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Several models that share an arena. Two models never run at the same time unless `concurrent` allows it."""
+    """Several models that share an arena. Two models of an application never run at the same time unless `concurrent`
+    allows it.
+    """
 
     models: Mapping[str, AppModel]
-    """Models by name. The names of written files and of C identifiers contain the model's name."""
+    """Models of the application by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Sets of model names. All models of a set may run at the same time."""
+    """Sets of models that may all run at the same time, by name."""
     yields: float | None = None
-    """Maximum number of milliseconds between two pauses, or None if no model pauses.
+    """Maximum milliseconds between two pauses of a model, or None if no model pauses.
 
     If two models may run at the same time, the longer model pauses for the shorter model. Without pauses, models that
     may run at the same time share no bytes.
@@ -59,7 +63,9 @@ class App:
     ram: int | None = None
     """Limit in bytes of the arena that all models share."""
     model_cores: int = 1
-    """Number of cores that run models at the same time. Models that must not run at the same time stay on one core."""
+    """Number of cores that run different models at the same time. Models that must not run at the same time stay on one
+    core.
+    """
     name: str = "app"
     options: Options = field(default_factory=dict)
 
@@ -88,7 +94,7 @@ class App:
         return frozenset(pairs)
 
     def on_one_core(self) -> list[list[int]]:
-        """Return sets of model indices. The models of a set stay on one core, because they exclude each other."""
+        """Return sets of the indices of models that must stay on one core, because they exclude each other."""
         import networkx as nx  # noqa: PLC0415
 
         graph: nx.Graph[int] = nx.Graph()

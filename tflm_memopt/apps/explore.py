@@ -28,10 +28,10 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Plans of each model's frontier, or none for a model that is not rewritten."""
+    """Plans of each model's frontier, or none for an unchanged model."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of each model's plans that keep the model's time limit. Only these plans may be chosen."""
+    """Indices of each model's plans that keep the model's time limit."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen plan, or 0 for a model that is not rewritten."""
@@ -49,7 +49,7 @@ class AppChoices:
 def explore_app(app: App, progress: Progress) -> AppExploration:
     """Return the frontier of an application: the least RAM for every amount of computation.
 
-    Raises UsageError for a rate without a clock, and DoesNotFit if no plan keeps a rate.
+    Raises UsageError for a rate without a clock, and DoesNotFit if no plan is fast enough.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -89,9 +89,7 @@ def _point(space: AppChoices, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
-    """Return the plans of all models. Raises UsageError for a rate without a clock, and DoesNotFit if no plan keeps a
-    rate.
-    """
+    """Raises UsageError for a rate without a clock, and DoesNotFit if no plan is fast enough."""
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []

@@ -13,10 +13,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two bit masks of models for the start of each model.
-
-    Models in the first mask must not be running, and models in the second mask must not be paused.
-    """
+    """Return bit masks for each model's start: models that must not be running, and models that must not be paused."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

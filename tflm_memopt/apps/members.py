@@ -35,7 +35,7 @@ class AppMember(Decision):
         return self.task.original
 
     def decided(self, progress: Progress) -> AppMember:
-        """Choose the plan of the model alone. Raises the errors of decide()."""
+        """Choose the model's plan as if it were alone. Raises the errors of decide()."""
         progress(f"{self.name}: searching groups", 0, 0)
         made = decide(self.task, partial(progress, f"{self.name}: planning points"))
         return AppMember(**{one.name: getattr(made, one.name) for one in fields(made)}, retained=self.retained)
@@ -88,7 +88,7 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the number of bytes that models save if they share one allocator of TFLM, and so one tail."""
+    """Return the number of bytes that models save if they share one allocator of TFLM."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.conversion.source for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -38,7 +38,7 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Number of layouts to try. After each layout that does not fit, one model's limit of fast memory is lowered."""
+"""Maximum number of layouts that are tried for two memories."""
 HASTE = 2.0
 """Effort of the layout search (plan/effort.py) for each row in the report's table of times and arena heads."""
 Pair = tuple[int, int]
@@ -87,10 +87,10 @@ class LaidOut:
     curve: tuple[tuple[float, int], ...]
     """Pairs of a time between pauses in milliseconds and the size of the arena head for this time in bytes."""
     slow: Mapping[str, int]
-    """Model -> offset in bytes of the model's part of the slow memory."""
+    """Maps a model to the offset in bytes of its part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
     busy: Sequence[int] = ()
-    """Millionths of a core's time that each model uses. The sequence is empty if the models have no rates."""
+    """Millionths of a core's time that each model uses, or no values for models without rates."""
 
     @property
     def slow_bytes(self) -> int:
@@ -98,14 +98,16 @@ class LaidOut:
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Place all models in one arena. Raises UsageError if models cannot run at the same time as required."""
+    """Raises UsageError if the models cannot run at the same time as the application requires."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     return replace(_shared(app, members), alone={member.name: member.arena for member in members})
 
 
 def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
-    """Return the offset of each model's slow memory. Models that never interrupt each other share bytes."""
+    """Return the offset in bytes of each model's slow memory. Models that never interrupt each other share bytes of
+    slow memory.
+    """
     sizes = tuple(member.slow for member in members)
     pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
     apart = {pair: sizes[pair[0]] for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
@@ -139,9 +141,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose the plans with the least load within the RAM limit. If no plans keep the limit, choose those with the
-    least RAM.
-    """
+    """Choose the plans with the least load within the RAM limit or, if there are none, those with the least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -174,7 +174,7 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Make a plan for a model that other models may interrupt. Raises UsageError if TFLM would place a buffer."""
+    """Make a plan for a model that other models may interrupt."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -193,7 +193,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all plans in one arena and make new programs. Models that pause may get plans with few live bytes."""
+    """Place all plans in one arena and make new programs."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
@@ -206,7 +206,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         member, plan = members[i], replace(moved, pauses=best.pauses.get(i, ()))
         if member.chosen and plan != member.chosen.planned.plan:
-            # Buffers overlap differently in the common layout of all models, so two cores need new barriers.
+            # Two cores need new barriers, because buffers overlap differently in the common layout.
             found[i] = replace(member, chosen=member.conversion.of(replace(plan, shardings=())))
     told = tuple(
         Pausing(
@@ -261,8 +261,8 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return a layout. `apart` is the time between pauses. `limits` has the maximum live bytes at each model's
-        pauses.
+        """The argument `apart` is the time between two pauses in milliseconds. The argument `limits` has the maximum
+        number of live bytes at each model's pauses.
         """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[Pair] = set()
@@ -309,8 +309,8 @@ def _concurrent_pairs(app: App, planned: Sequence[int], yields: Iterable[Pair]) 
 
 
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the first items of all sequences, then the second items, and so on. Short sequences repeat their last
-    items.
+    """Return the first items of all sequences, then the second items, and so on. A sequence that is too short repeats
+    its last item.
 
     >>> zip_longest_last([[1, 2, 3], [7]])
     [(1, 7), (2, 7), (3, 7)]
@@ -408,7 +408,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # Bytes that a model keeps stay occupied even if the models run in turn.
+        # Bytes that a model keeps between inferences stay occupied even if the models run in turn.
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         which, hint = "heads at the same time", f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B"

@@ -16,10 +16,10 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """Return the application with a model NAME_1, NAME_2, ... for each part of a cut model NAME.
+    """Return the application with a model NAME_1, NAME_2, ... for each part of a cut model.
 
-    All parts of a model may run at the same time. Raises UsageError for impossible cuts, and for names of parts that
-    another model already has.
+    All parts of a cut model may run at the same time. Raises UsageError for impossible cuts, and for names that other
+    models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app

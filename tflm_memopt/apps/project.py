@@ -19,10 +19,8 @@ from tflm_memopt.runtime.telling import keeps_state
 
 
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
-    """Return the project of an application.
-
-    `subjects` maps model names to data for the program. `models` are the files of the models. `boards` are the boards
-    on which all models fit.
+    """The argument `subjects` maps model names to data for the program. The argument `models` has the files of the
+    models. The argument `boards` has the boards on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
@@ -67,7 +65,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the values for one model's template. `runs` has the C names of models that run while the model pauses."""
+    """The argument `runs` has the C names of models that run while the model pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

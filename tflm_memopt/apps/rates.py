@@ -13,8 +13,8 @@ from tflm_memopt.errors import UsageError
 ASSUMED: Span = (0.5, 3.0)
 """Assumed range of cycles per instruction for cores whose cycles are not modelled.
 
-At best, a core runs two instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time
-limits are checked with three cycles per instruction.
+At best, a core runs two instructions per cycle, as a Cortex-M7 does. At worst, each instruction of a core waits two
+cycles. Time limits are checked with three cycles per instruction.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -28,10 +28,12 @@ class Timer:
     clock: Clock | None = None
     """Clock for modelled cycles, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction. They are used only if cycles are not modelled."""
+    """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the maximum milliseconds of `work`, if known. `moved` has the slow bytes read and written."""
+        """Return the maximum milliseconds of some work, or None if they are unknown. The argument `moved` has the
+        numbers of bytes that are read and written in slow memory.
+        """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside
@@ -40,7 +42,9 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model. `plan` is the work of the measured plan. Raises UsageError for unknown times."""
+    """Return the timer of a model, which converts work into milliseconds. The argument `plan` is the work of the
+    measured plan. Raises UsageError for unknown times.
+    """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
     if entry.ms_measured is not None and instructions:
@@ -61,7 +65,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 def _hint(member: AppMember, entry: AppModel) -> str:
     without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
-    if entry.ms_measured is not None:  # The instructions of all operators are unknown.
+    if entry.ms_measured is not None:
         return without
     known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
     return f"{known}, or set ms_measured to the milliseconds of an inference that you measured"

@@ -13,7 +13,9 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""Options of optimize() that a model of an application cannot have. The key `ram` limits all models together."""
+"""Options of optimize() that a model of an application cannot have. The key `ram` of app.toml limits all models
+together.
+"""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
@@ -25,7 +27,7 @@ def is_app(path: Path) -> bool:
 
 
 def read_app(path: Path) -> App:
-    """Read an application from app.toml. Raises UsageError for an unreadable or invalid file."""
+    """Raises UsageError for an unreadable or invalid app.toml."""
     with about(path):
         return _app(toml(read_file(path), "docs/several-models.md shows an example"), path)
 
@@ -78,7 +80,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
 
 
 def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the options in a table of app.toml. The path of a board's file is relative to `folder`."""
+    """The path of a board's file in app.toml is relative to `folder`."""
     found = {name: table[name] for name in KEYS if name in table}
     if isinstance(board := found.get("board"), str) and board.endswith(own_board.SUFFIX):
         found["board"] = str(folder / board)

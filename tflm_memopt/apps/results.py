@@ -18,7 +18,9 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes of the arena that a model keeps while it does not run, and the reason. The byte `end` is not included."""
+    """Range of bytes that a model keeps while it does not run, and the reason. The range does not include the byte
+    `end`.
+    """
 
     model: str
     tensor: str
@@ -53,9 +55,7 @@ class AppReport:
     arena: Arena
     """Arena that the models share: that of interpreters with one MicroAllocator, or that of C modules."""
     arena_size: int | None
-    """Size in bytes to declare for the arena, enough for any TFLM build with this pointer width. It is None for C
-    modules.
-    """
+    """Bytes to declare for the arena with any TFLM build of the ABI, or None for C modules."""
     apart: int
     """Number of bytes of all arenas if each original model has its own arena."""
     shared: int
@@ -77,11 +77,11 @@ class AppReport:
     interpreter: bool = True
     slow: int = 0
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
-    """Model -> offset in bytes of the model's part of the slow memory."""
+    """Maps a model to the offset in bytes of its part of the slow memory."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Origin of the estimated times for each model with a rate or pauses in app.toml."""
     cores: tuple[CoreLoad, ...] = ()
-    """The models and the load of each core. The sequence is empty if no model has a rate."""
+    """The models and the load of each core, or () if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class AppOptimized:
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """Memory map of all models, which follow each other in time."""
+    """Memory map of all models, one after the other."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for JSON, with the arena and the multiply-accumulates of each model."""
@@ -105,7 +105,9 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. If one file cannot be written, no file is written."""
+        """Write all files into a folder and return their paths. If one file cannot be written, no file is written at
+        all.
+        """
         models = (entry.model for entry in self.app.models.values())
         sources = [Path(model) for model in models if isinstance(model, (str, PathLike))]
         return write_files(paths_below(Path(folder), generic.files(self, emit)), sources)
@@ -113,17 +115,15 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A combination of plans, one plan for each model. No combination of plans is better in both RAM and load."""
+    """A combination of plans, one plan for each model. No other combination of plans is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of each model's plan in `AppExploration.models`."""
     arena: int
-    """Number of arena bytes of all models together. The heads of models that may run at the same time do not overlap.
-    """
     head: int
     tail: int
     instructions: int
-    """Instructions of all models per second at their rates, or per inference if no model has a rate."""
+    """Instructions of all models per second or, if no model has a rate, per inference."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 

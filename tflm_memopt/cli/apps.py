@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml). The commands for a single model are in commands.py."""
+"""The commands for an application (app.toml)."""
 
 import argparse
 from pathlib import Path
@@ -18,7 +18,9 @@ from tflm_memopt.files import paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. `settings` are the values of flags, which app.toml may override."""
+    """Rewrite all models of an application. The argument `settings` has the values of flags, which app.toml may
+    override.
+    """
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
@@ -43,7 +45,9 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the boards on which an application fits. Return 1 if a named board, or every board, is too small."""
+    """Print the boards on which an application fits. Return 1 if a named board, or every board, is too small for the
+    application.
+    """
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress

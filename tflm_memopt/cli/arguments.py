@@ -14,7 +14,9 @@ OF_ONE = ("c", "cores", "reset_every", "steps")
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is set. `are_for` names the cases in which the flags are allowed."""
+    """Raise UsageError if one of the flags is set. The argument `are_for` names the cases in which the flags are
+    allowed.
+    """
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
@@ -61,7 +63,7 @@ def operators(argument: str) -> tuple[int, ...]:
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    # The slow import is not needed by `--help`.
+    # Importing the emitters is slow, and `--help` does not need them.
     from tflm_memopt.emit import bundle  # noqa: PLC0415
 
     return reading(bundle.kinds)(argument)

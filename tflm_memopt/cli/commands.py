@@ -1,4 +1,4 @@
-"""The commands for a model. Each function takes parsed arguments, prints one answer, and returns the exit code."""
+"""Each command for a model takes parsed arguments, prints one answer, and returns the exit code."""
 
 import argparse
 import contextlib
@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for which the command `fit` also packs weights. Cortex-M7 and Cortex-M33 run the same programs."""
+"""Target for which `fit` also packs weights, because Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -87,7 +87,9 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model, and return a report and the written files. `taken` has files that must not be overwritten."""
+    """Rewrite a model, and return a report and the written files. The argument `taken` has files that must not be
+    overwritten.
+    """
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
@@ -139,7 +141,9 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or, if missing, of --calibrate. Raises UsageError if --inputs has no effect."""
+    """Return the arrays of --inputs or, without --inputs, those of --calibrate. Raises UsageError if --inputs has no
+    effect.
+    """
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -148,7 +152,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names of written files for the answer. A subfolder is listed instead of its files."""
+    """Return the names of written files for the answer, with a subfolder instead of its files."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
@@ -157,7 +161,9 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print the boards on which a rewritten model fits. Return 1 if a named board, or every board, is too small."""
+    """Print the boards on which a rewritten model fits. Return 1 if a named board, or every board, is too small for the
+    model.
+    """
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)

@@ -27,7 +27,7 @@ PAGE = 120
 def answer(
     args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType, *, is_yes: bool = True
 ) -> int:
-    """Print the answer of a command as JSON or text, and return the exit code. A string is printed unchanged."""
+    """Print the answer of a command as JSON or text, and return the exit code."""
     if args.json:
         sys.stdout.write(to_json(document()))
     elif args.quiet:
@@ -44,7 +44,7 @@ def answer(
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to standard error, and return its exit code. Message, place and hint are on separate lines."""
+    """Print an error to standard error, with message, place and hint on separate lines, and return its exit code."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]

@@ -12,7 +12,7 @@ NAME = "custom_operators"
 
 
 def run(file: Path) -> None:
-    """Run a Python file that describes operators. Raises UsageError if the file fails or registers no operator."""
+    """Raises UsageError if the user's file fails or registers no operator."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:

@@ -11,9 +11,11 @@ Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 
 @contextlib.contextmanager
 def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
-    """Let Ctrl-C end the process without a traceback. An interrupted import would print several tracebacks.
+    """Let Ctrl-C end the process without a traceback. An interrupted import of Python modules would print several
+    tracebacks.
 
-    `handler` is called instead if it is given. Outside the main thread, Python does not allow a handler.
+    The argument `handler` is called instead of ending the process. Outside the main thread, Python does not allow a
+    handler.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -27,7 +29,7 @@ def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C, and record the interrupt. Extension modules may swallow the exception."""
+    """Raise KeyboardInterrupt on Ctrl-C, and record it, because extension modules may swallow the exception."""
     seen: list[int] = []
 
     def interrupt(number: int, _: FrameType | None) -> None:

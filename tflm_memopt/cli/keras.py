@@ -36,7 +36,7 @@ def is_keras(path: Path) -> bool:
 
 class FloatModel:
     def __init__(self, path: Path) -> None:
-        """Load the model. Raises RuntimeUnavailable if TensorFlow is missing, and UsageError for an invalid model."""
+        """Raises RuntimeUnavailable if TensorFlow is missing, and UsageError for an invalid model."""
         self._tf = _tensorflow()
         self._call: Callable[..., Any]
         try:
@@ -71,9 +71,9 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs without their first axis. None stands for a dimension of any size.
+        """Set the shapes of the inputs without their first axis, with None for a dimension of any size.
 
-        The first axis must be open or 1, because a microcontroller runs one example at a time.
+        The first axis of an input must have any size or size 1, because a microcontroller runs one example at a time.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -86,7 +86,9 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """Return the int8 model with a batch size of 1. `calibration` has an array of examples for each input."""
+        """Return the int8 model for one example at a time. The argument `calibration` has an array of examples for each
+        input.
+        """
         tf = self._tf
         inputs = self.inputs(calibration)
         self.shapes = [tuple(array.shape[1:]) for array in inputs]
@@ -112,9 +114,7 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the shapes of the model's inputs. Raises UsageError for arrays whose shapes do not
-        match.
-        """
+        """Raises UsageError for arrays whose shapes do not match the model's inputs."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
@@ -143,14 +143,14 @@ class FloatModel:
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # If there are several outputs, the first one is used.
+            while isinstance(out, (dict, list, tuple)):  # Only the first of several outputs is used.
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def in_order(model: bytes, names: Sequence[str]) -> bytes:
-    """Return the model with its inputs in the order of `names`. TensorFlow's converter may change the order."""
+    """Put the inputs into the order of `names`, because TensorFlow's converter may change the order."""
     source = read(model)
     numbers = {text(one.name): one.tensorIndex for one in source.tree.signatureDefs[0].inputs}
     wanted = tuple(numbers[name] for name in names)
@@ -162,7 +162,7 @@ def in_order(model: bytes, names: Sequence[str]) -> bytes:
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the fractions of examples whose label has the highest score. int8 models run in TFLM's wheel."""
+    """Return the fractions of examples that are classified correctly by each model."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
@@ -177,7 +177,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Return the best class of each example. A single score means class 1 above 0.5, and otherwise class 0."""
+    """A single score means class 1 above 0.5, and otherwise class 0."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes

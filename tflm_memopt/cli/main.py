@@ -59,7 +59,7 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. --help and --version raise SystemExit."""
+    """Run one command and return its exit code, or raise SystemExit for --help and --version."""
     console.prepare_streams()
     gc.set_threshold(200_000, 20, 20)  # Garbage collection is rarely needed.
     with interrupts.listed() as seen:
@@ -259,7 +259,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _near(self, message: str) -> list[str]:
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
-            is_model = choice[1].endswith(".tflite")  # The user gave no command.
+            is_model = choice[1].endswith(".tflite")  # The user gave a model, but no command.
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
         if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
             return near(flag[1], [name for action in self._actions for name in action.option_strings])

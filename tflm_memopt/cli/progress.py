@@ -16,14 +16,14 @@ from tflm_memopt.emit.printing import printable
 EVERY = 10.0
 
 Report = Callable[[str, int, int], None]
-"""Function that receives the current step, the number of finished parts, and the number of all parts (0: unknown)."""
+"""Function that receives the current step, the number of its finished parts, and of all parts (0: unknown)."""
 
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
     """Show the current step and the remaining time on standard error, unless the output is for programs.
 
-    Set `lines` to print a line for each step if standard error is not a terminal.
+    The argument `lines` tells whether to print a line for each step if standard error is not a terminal.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet

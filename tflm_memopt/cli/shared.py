@@ -48,16 +48,18 @@ def explored(
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the result for each named board that is large enough, by id. Raises UsageError for an unknown board."""
+    """Return the result for each named board that is large enough, by the board's id. Raises UsageError for an unknown
+    board.
+    """
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
-        with contextlib.suppress(DoesNotFit, UsageError):  # The answer says what the board lacks.
+        with contextlib.suppress(DoesNotFit, UsageError):  # The answer of the command says what the board lacks.
             found |= {on.id: optimize(name)} if args.target is None else {}
     return found
 
 
 def fitted(args: argparse.Namespace, found: Fits) -> int:
-    """Print the boards. Return 0 if the model fits all named boards or, if none was named, at least one board."""
+    """Return 0 if the model fits all named boards or, if none was named, at least one board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
     enough = all if args.boards else any
     fits = enough(row.rewritten.fits for row in found.boards)

@@ -1,4 +1,4 @@
-"""Reads the model that the user names. A Keras model is converted to a .tflite model."""
+"""Reads the model that the user names, and converts a Keras model to a .tflite model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes of a model. A converted Keras model is included with its test data."""
+    """The bytes of a model, or a converted Keras model with its test data."""
 
     data: bytes
     model: FloatModel | None = None
@@ -62,7 +62,7 @@ class Source:
             return Source(model.to_int8(examples), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
-        """Return the result with the accuracy before and after optimization, if the user gave test data."""
+        """Add the accuracy before and after optimization to the result, if the user gave test data."""
         if self.model is None or not self.test:
             return result
         progress("measuring accuracy", 0, 0)

@@ -1,9 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-Either each device runs whole operators (stages.py), or all devices divide the first layers by rows and the later layers
-by channels. With limited memory, the first device alone may also run the first or the last layers. Before a conversion,
-splits are compared by the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes
-sent. A split is converted if no split is better in all three figures.
+Either each device runs whole operators, or all devices divide first rows and, from some layer on, channels. With
+limited memory, the first device alone may run the first or the last layers. Splits are compared by the largest device's
+bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no other split is better
+in all three figures.
 """
 
 import math
@@ -34,16 +34,18 @@ Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
 """Devices count as equally large if they differ by at most this fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""Maximum weights of a device after balancing, as a multiple of a device's mean weights."""
+"""Maximum of a device's weights after balancing, as a multiple of a device's mean weights."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split whose largest arena is smallest. Among equals, return the split that sends the fewest bytes.
+    """Return the split whose largest arena is smallest. Among splits with equal arenas, return the split that sends the
+    fewest bytes.
 
-    Splits that need a larger arena than one device alone are the worst. Splits that hardly divide the weights are the
-    next worst. With a memory limit, return the fastest split that fits. If the link speed is unknown, return the split
-    that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
+    A split that needs a larger arena than one device alone is worse than all other splits. A split that hardly divides
+    the weights is worse than a split that divides the weights evenly. With a memory limit, return the fastest split
+    that fits on the devices. If the link speed is unknown, return the split that fits and sends the fewest bytes.
+    Raises DoesNotFit if no split fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -75,7 +77,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions that divide ever more (step 1) or ever fewer (step -1) layers by rows, while the cost falls."""
+    """Yield conversions that divide more (step 1) or fewer (step -1) layers by rows, as long as the cost falls."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -96,8 +98,9 @@ def shared_layers(
     """Convert a split in which the devices divide layers before operator `switch` by rows, and later layers by
     channels.
 
-    The argument `switch` is a position in graph.ops, by default the estimated best position. `front` is ROWS, or
-    OVERLAP to exchange no rows. Layers use partial sums if the user allows partial sums and fewer bytes are then sent.
+    The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
+    ROWS, or OVERLAP to exchange no rows. Layers use partial sums if the user allows partial sums and they reduce the
+    sent bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -105,15 +108,15 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Convert the network for devices that run whole operators in sequence. `cuts` are the first operators of all
-    devices but the first.
+    """Convert the network for devices that run whole operators in sequence. The argument `cuts` has the first operator
+    of each device but the first.
     """
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return the splits with partial sums wherever partial sums reduce the bytes that the devices send."""
+    """Change splits to partial sums wherever partial sums reduce the bytes that the devices send."""
     if "fan-in" in network.asked.without:
         return shardings
     graph = network.graph
@@ -131,10 +134,10 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Convert a split. If the first device stores more bytes than other devices, it gets fewer channels.
+    """If the first device stores more bytes than other devices, it gets fewer channels.
 
-    The first device also has the input, the output and the unsplit operators. No device gets more than FAIR times the
-    mean weights of a device.
+    Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
+    more than FAIR times the mean weights of a device.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -169,9 +172,9 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint with the smallest sufficient number of devices, if this number is at most twice `devices`.
+    """Yield a hint with the smallest sufficient number of devices, up to twice `devices`.
 
-    Bisection needs few attempts. Each attempt plans the models of all devices.
+    Bisection needs few attempts, each of which plans the models of all devices.
     """
     planned = cache(lambda number: network.converted(_even(network, number), number).report)
     more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
@@ -252,9 +255,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, and of their variants with partial sums if fewer bytes are then
-    sent.
-    """
+    """Yield the conversions of all promising splits, also with partial sums if these reduce the sent bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

@@ -1,10 +1,9 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The argument is a JSON object with the device number, the model's path, the number of inferences and the timeout in
-milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
-standard input. Device 0 also gets `inputs`, a file of arrays, and writes its outputs to the file `results`. At its end,
-the process prints a line of JSON: the bytes sent and received, and the status and time of each inference. The module
-run.py starts the processes.
+The argument is a JSON object: the device number, the model's path, the inferences, and the timeout in ms. The process
+listens on a loopback port, and prints the number of the port. The ports of all devices then arrive on standard input.
+Device 0 also reads arrays from the file `inputs`, and writes its outputs to the file `results`. At its end, the process
+prints a JSON object with the sent and received bytes, and all statuses and times.
 """
 
 import json
@@ -26,8 +25,8 @@ BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Return an open stream to each other device, by device number. A device connects to all devices with lower
-    numbers.
+    """Return open streams to all devices, with None for the device itself. Each device connects to all devices with
+    lower numbers.
     """
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):

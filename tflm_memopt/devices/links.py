@@ -15,9 +15,9 @@ class LinkSpeed:
     """Speed of a link from one device to another device."""
 
     rate: float
-    """Bytes per second."""
+    """Rate of the link in bytes per second."""
     latency: float = 0.0
-    """Milliseconds between sending and receiving."""
+    """Milliseconds between the sending and the receiving of a message."""
 
 
 class Exchange(NamedTuple):
@@ -31,8 +31,8 @@ class Exchange(NamedTuple):
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: LinkSpeed) -> tuple[float, ...]:
     """Return the time in milliseconds at which each device ends its work.
 
-    `exchanges` has each device's messages in order. check_devices() must have excluded that devices wait for each other
-    forever. `rest` is the number of milliseconds that each device computes after its last message.
+    The argument `exchanges` has the messages of each device in order, and must not contain a deadlock. The argument
+    `rest` has the milliseconds that each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

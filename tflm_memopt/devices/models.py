@@ -1,4 +1,4 @@
-"""Writes the models of several devices that run one network together. Each model is a part of the original model."""
+"""Writes a model for each device from a part of the original model."""
 
 from collections.abc import Mapping
 from typing import Any

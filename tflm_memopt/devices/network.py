@@ -54,7 +54,7 @@ KINDS = ("cpp", "tflite")
 
 
 def checked_count(devices: int, asked: Request) -> int:
-    """Return the number of devices. Raises UsageError for an invalid number, or for options of a single device."""
+    """Raises UsageError for an invalid number of devices, or for options of a single device."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(f"{devices} devices cannot share a network", hint=f"--devices 2 to {MOST_DEVICES}")
     options = asked.options
@@ -90,14 +90,13 @@ class Alone(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """The model that devices run together, and data that all its splits have in common."""
+    """A network that several devices run, and data that all its splits have in common."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. Its arguments are the model, a name, and whether the limit of instructions
-    applies.
+    """Function that converts a model, given the model, a name, and whether the limit of instructions applies.
 
     The returned plan is None if the model is not rewritten.
     """
@@ -106,7 +105,7 @@ class Network:
 
     @cached_property
     def source(self) -> Model:
-        """The parsed model. Raises the errors of reading a model, and UsageError for a model with variables."""
+        """Raises the errors of reading a model, and UsageError for a model with variables."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
@@ -116,12 +115,14 @@ class Network:
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph without dead operators. Computed shapes become constants, so that no device sends shapes."""
+        """The graph without dead operators. Computed shapes become constants in the graph, so that no device sends
+        shapes.
+        """
         return without_dead(with_known(self.source.graph))
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph that is split. Dead channels are removed unless the user keeps them."""
+        """The graph that is split, without dead channels unless the user keeps them."""
         return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
@@ -160,8 +161,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        `shardings` maps Op.index to an operator's split, and `at` maps Op.index to the device of an unsplit operator.
-        `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
+        The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to its device. The
+        argument `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -226,7 +227,9 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return upper bounds of the milliseconds between two exchanged rows. Raises UsageError for unknown times."""
+    """Return the maximum milliseconds of computation before each exchanged row and after the last one. Raises
+    UsageError if the run times of operators are unknown.
+    """
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -246,7 +249,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time of an inference. `computing` has the result of computed() for each device."""
+    """The argument `computing` has the result of computed() for each device."""
     exchanges = [
         [
             Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
@@ -326,9 +329,9 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for several custom operators, and for builtin operators.
+    """Raises UsageError for a device's plan with several custom operators or with builtin operators.
 
-    After each wait for a message, TFLM repeats all operators but the last, so a device may only have one operator.
+    A device may only have one operator, because TFLM repeats all operators but the last after each wait.
     """
     if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
         what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"

@@ -1,4 +1,6 @@
-"""Runs a network on several simulated devices. Each device is a process, and loopback streams link the processes."""
+"""Runs a network on several simulated devices, each of which is a process. Loopback streams link the processes of the
+simulated devices.
+"""
 
 import contextlib
 import json
@@ -38,7 +40,7 @@ class DevicesRun:
     outputs: tuple[NDArray[Any], ...]
     devices: tuple[DeviceRun, ...]
     failure: str = ""
-    """Reason why a process ended too early, or "" after success."""
+    """Reason why a device's process ended too early, or "" after success."""
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:

@@ -1,7 +1,7 @@
-"""Splits a graph over devices. Each device computes parts of the operators' outputs.
+"""Splits a graph over devices, each of which computes parts of the operators' outputs.
 
-If a device reads elements that another device has computed, the computing device sends these elements when they are
-first read. All devices follow one global order of operators, so that no two devices can wait for each other forever.
+A device sends elements to another device when the other device first reads them. All devices follow one global order of
+operators, so that no two devices can wait for each other forever.
 """
 
 import enum
@@ -67,8 +67,8 @@ class DeviceSharding(enum.Enum):
     INPUTS = "inputs"
     """Each device computes partial sums of all output channels from some input channels (FDT, fan-in).
 
-    Each device adds up the partial sums of its own channels. If one device runs all readers of the output, this device
-    adds up all sums.
+    With partial sums, each device adds up the sums of its own output channels. If one device runs all readers of the
+    output, it adds up all partial sums.
     """
 
 
@@ -119,9 +119,9 @@ def shard(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
-    `shardings` maps Op.index to the split of each operator. `identity` is the number of the conversion in all messages.
-    `portions` has the number of channels of each device, divided by the mean number. `at` maps Op.index to the device
-    of each unsplit operator that does not run on the first device.
+    The argument `shardings` maps Op.index to the split of each operator. The argument `identity` is the number of the
+    conversion in all messages. The argument `portions` has each device's number of channels, divided by the mean
+    number. The argument `at` maps Op.index to the device of each unsplit operator that is not on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -193,15 +193,17 @@ class _Sharder(Tiles):
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
     """Maps Op.index to the rows of each device, for operators that devices compute without exchanging rows."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """Maps a tensor and a device to the rows that the device has computed. Two devices may compute the same row."""
+    """Maps a tensor and a device to the rows that the device has computed. Two devices may compute the same row of a
+    tensor.
+    """
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Maps a whole tensor, an axis, a first element, an end and a device to the tensor that holds this part."""
+    """Maps a tensor, an axis, a first element, an end and a device to the tensor that holds these elements."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a tensor and a number of rows to the tensor that holds only the first rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
+    """Sent tensors. Maps the tensor between the operators SEND and RECEIVE to the tensor that is sent."""
 
     def sharded(self) -> DeviceGraphs:
         for t in (*self.graph.inputs, *(t for t in self.graph.outputs if self.graph.tensors[t].constant)):
@@ -385,8 +387,8 @@ class _Sharder(Tiles):
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator if no window on a reading device reaches them.
 
-        All operators that read a tensor get equally many rows, so that each row is sent once. `readers` are the devices
-        that run the operator.
+        All operators that read a tensor get equally many rows of it, so that each row is sent once. The argument
+        `readers` has the devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
@@ -405,7 +407,7 @@ class _Sharder(Tiles):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
-        """Return the number of rows of a tensor from row 0 to the last row that an operator reads."""
+        """Return the number of rows from row 0 to the last row that an operator reads."""
         by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
         if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
             return self.tensors[t].shape[ROWS_AXIS]
@@ -471,7 +473,7 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return the receiver's tensor for a sender's tensor. Each tensor is sent at most once to each receiver."""
+        """Each tensor is sent at most once to each receiving device."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -1,10 +1,9 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
-Each device runs one stage. The first device may also run the last operators, because it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. A layer with more weights than the mean weights
-of a device belongs to no stage, and all devices divide its channels. For a few positions, the network is cut in two and
-planned for two devices. These plans give upper bounds of the arena of each stage, by which the search chooses stages.
-The chosen stages are then planned.
+The first device may also run the last operators, because it returns the network's output. Tensors between devices are
+sent row by row, so that no device holds a whole tensor. All devices divide the channels of a layer that has more
+weights than the mean weights of a device. For a few positions, the network is cut in two and planned for two devices.
+The plans for two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
 """
 
 import math
@@ -19,7 +18,7 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned. Many devices need more positions."""
+"""Number of positions at which the network is cut in two and planned."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
@@ -30,9 +29,9 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over one device's arena: 0 for none, 1 for up to LINK_STATE bytes, or 2."""
+    """Excess of the largest arena over one device's arena: 0 for none, 1 for up to LINK_STATE bytes, otherwise 2."""
     weights: float
-    """Largest flash of a device, divided by the flash of a device in an even split, but at least FAIR_PART."""
+    """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
     ram: int
     sent: float
 
@@ -78,11 +77,11 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions of divisions into stages while an untried division has a lower estimated cost than `best`.
+    """Yield conversions of divisions into stages while an untried division has a lower estimated cost.
 
-    After a stage is planned, its exact arena replaces the estimate. Until a division needs less RAM than a single
-    device, every second attempt takes the smallest estimated arena of the divisions that divide no layer by channels.
-    `best` is the lowest cost so far.
+    After a sequence of operators is planned for a device, its exact arena replaces the estimate. Every second attempt
+    takes the smallest estimated arena, until a division needs less RAM than a single device. The argument `best` is the
+    lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -125,10 +124,11 @@ def arranged(
 def _estimated(
     cuts: Sequence[Cut], ends: Sequence[int], alone: int, sharded: float, known: Mapping[tuple[int, int], int]
 ) -> SplitCost:
-    """Estimate the cost of stages that end at these cuts. The first device also runs the operators after the last end.
+    """Estimate the cost of sequences of operators that end at the cuts `ends`. The first device also runs the operators
+    after the last cut in `ends`.
 
-    `sharded` is the weights of a device in layers that all devices divide, as a multiple of a device's mean weights.
-    `known` maps the first and last cut of each planned stage to the arena of the stage.
+    The argument `sharded` has a device's weights in divided layers, as a multiple of a device's mean weights. The
+    argument `known` maps the first and last cut of each planned sequence to its arena in bytes.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0
@@ -148,7 +148,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the Op.index of operators whose weights exceed a device's mean weights and that channels can divide."""
+    """Return the Op.index of operators whose weights exceed a device's mean weights and can be divided by channels."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
@@ -164,7 +164,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """For each position in graph.ops, return the number of sent bytes if another device runs the later operators."""
+    """Return for each position in graph.ops the number of bytes sent if another device runs the later operators."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

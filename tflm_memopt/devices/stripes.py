@@ -25,7 +25,8 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Divide `size` elements among devices, and return the range of each device.
 
-    `portions` has the size of each range, divided by the mean size. By default, all ranges are about equally large.
+    The argument `portions` has the size of each range, divided by the mean size. By default, all ranges are about
+    equally large.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -35,7 +36,9 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return stripes of about equal height. Rows whose windows read only padding join a neighbouring stripe."""
+    """Return stripes of about equal height, one stripe for each device. Rows whose windows read only padding are added
+    to a neighbouring stripe.
+    """
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
@@ -55,8 +58,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
 
-    Each device computes an equal part of the last outputs, and all earlier rows that this part needs. `stack` has the
-    Op.index of the operators.
+    Each device computes an equal part of the last outputs, and all earlier rows that this part needs. The argument
+    `stack` has the Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}

@@ -1,6 +1,7 @@
 """Chooses the first layer whose weights the devices divide. Devices divide earlier layers by the rows of feature maps.
 
-The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that layers can be divided evenly.
+The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that the rows and weights of layers can
+be divided evenly.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,9 @@ class SplitLayer:
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Return the sum of a device's weights and its largest pair of an input and an output (Eq. 5.12 and 5.13).
+    """Return a device's weights plus its largest pair of an input and an output (Eq. 5.12 and 5.13).
 
-    The devices divide the rows in layers[:switch], and the weights in all later layers.
+    The devices divide rows in layers[:switch], and weights in all later layers.
     """
     counts = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, counts, strict=True)), default=Fraction(0))

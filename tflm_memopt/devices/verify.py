@@ -49,9 +49,10 @@ def verify_devices(
 ) -> DevicesVerification:
     """Run the original model and the models of all devices, and compare outputs and constants.
 
-    Each model runs in its own process. `models` has the file of each device. `runs` is the number of random inputs, and
-    `seed` is their seed. `inputs` has an array for each input of the model. Several inferences may be stacked along the
-    first axis. Raises UsageError if the models come from several conversions, and any error of verify().
+    Each model runs in its own process. The argument `models` has the path of each device's model. The argument `runs`
+    is the number of random inputs, and `seed` is their seed. The argument `inputs` has an array for each input of the
+    model. Several inferences may be stacked along the first axis. Raises UsageError if the models come from several
+    conversions, and any error of verify().
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
@@ -96,7 +97,7 @@ def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
 
 
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
-    """Raise UsageError unless one conversion made these models and all of its models are present."""
+    """Raise UsageError if models come from different conversions or if some of the models are missing."""
     hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
     for number, sent in messages:

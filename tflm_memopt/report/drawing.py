@@ -1,7 +1,7 @@
-"""Shapes with named styles, of which figures consist.
+"""Defines the shapes and the named styles of figures.
 
-The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with colour vision deficiencies
-can distinguish. Hatching marks buffers that hold only a part of a tensor.
+People with colour vision deficiencies can distinguish the colours (Okabe and Ito, "Color Universal Design", 2008).
+Hatching marks buffers that hold only a part of a tensor.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Style of a shape. Colours are given by name, or "" for no colour. Lengths are in pixels."""
+    """Colours of a style are given by name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
@@ -47,7 +47,6 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "scratch": ("red", True, "scratch"),
     "weights": ("grey", True, "copied weights"),
 }
-"""Colour, hatching and legend text for each role of a buffer."""
 DARK_ROLES = ("tensor", "output", "scratch")
 """Roles of buffers whose dark colours require white letters."""
 
@@ -85,7 +84,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text at the position (x, y). The baseline is at y, and `anchor` says whether x is the start, middle or end."""
+    """The text's baseline is at y, and `anchor` says whether x is its start, middle or end."""
 
     x: float
     y: float
@@ -99,7 +98,7 @@ Shape = Polygon | Line | Label
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Shapes with coordinates in pixels from the top left. Screen readers read the title aloud."""
+    """Shapes of a figure with coordinates in pixels from the top left."""
 
     width: float
     height: float

@@ -70,7 +70,7 @@ def of_inspection(result: Inspection) -> list[Fact]:
 
 
 def percent(before: int, after: int) -> str:
-    """Return the relative change.
+    """Return a relative change in percent.
 
     >>> percent(200, 50), percent(0, 9)
     ('-75 %', 'new')
@@ -83,7 +83,7 @@ def arena_percent(before: Arena, after: Arena) -> str:
 
 
 def fit_on_board(fit: BoardFit) -> tuple[str, Literal["yes", "partly", "no"]]:
-    """Return a few words that say whether a model fits on a board, and their summary."""
+    """Return a few words that say whether a model fits on a board, and the summary yes, partly or no."""
     if fit.only_external:
         return "only in external RAM", "partly"
     if not fit.fits:

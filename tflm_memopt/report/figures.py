@@ -1,7 +1,7 @@
 """Draws the figures of a report: memory over time, and the frontier.
 
-In a memory map, addresses grow upwards, and time grows to the right. Each step of the schedule is as wide as the number
-of operators that it runs.
+In a memory map, addresses grow upwards, and time grows to the right. The width of a step of the schedule is
+proportional to the number of operators that run in the step.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 """Margins around a plot in pixels, for the axes and their labels."""
 LEGEND = 18.0
 WIDTH = 480.0
-"""Width of the figures of `--plot` in pixels. Text stays readable if a figure is scaled to 400 pixels."""
+"""Width of the figures of `--plot` in pixels, at which text stays readable if the figure is scaled to 400 pixels."""
 HEIGHT = 240.0
 PLOT_HEIGHT = 280.0
 FLOOR = TOP + LEGEND + PLOT_HEIGHT
@@ -52,12 +52,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a plot. Each point is a pair of bytes and a cost."""
+    """Each point of a plotted line is a pair of bytes and a cost."""
 
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are joined like stairs by horizontal and vertical lines."""
+    """Whether horizontal and vertical lines join the points of the plot like stairs."""
 
 
 def memory_map(
@@ -69,10 +69,11 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer. The rectangle is solid at the bytes and times where the buffer contains data.
+    """Draw a rectangle for each buffer. The rectangle of a buffer is solid at the bytes and times where the buffer
+    contains data.
 
-    `full` is the number of bytes at the top of the figure, by default the size of the map. `roles` are the roles of
-    buffers in the legend, by default all roles in the map.
+    The argument `full` is the number of bytes at the top of the figure, by default the size of the map. The argument
+    `roles` has the roles of buffers in the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -128,7 +129,6 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return the horizontal positions at which the steps begin, and the position at which the last step ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -139,7 +139,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """Yield outlines of the areas where a buffer contains data. After a gap in time, a new outline begins."""
+    """Yield outlines of the areas where a buffer contains data, with a new outline after each gap in time."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
@@ -166,7 +166,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield labels for buffers, largest first. A label is drawn at the time when its buffer has the most data."""
+    """Yield labels for buffers, largest buffer first, at the times when the buffers have the most data."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -191,7 +191,7 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Return the vertical position of a mark's text: above its line or, at the top of the figure, below its line."""
+    """Return the vertical position of a text, which is above its line or, at the top of the figure, below its line."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 
@@ -201,7 +201,7 @@ def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the time axis. If there is enough space, the indices of each step's operators are below the axis."""
+    """Draw the time axis, with the indices of each step's operators below the axis if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -227,7 +227,6 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return the legend's entries: a buffer's role, the row in the legend, and the x position in pixels."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -282,10 +281,8 @@ def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -
 @dataclass(frozen=True, slots=True)
 class _Axes:
     low: float
-    """Logarithm of the number of bytes at the left end of the axis."""
     high: float
     least: float
-    """Value at the bottom of the vertical axis."""
     most: float
 
     @classmethod
@@ -346,7 +343,7 @@ def ticks(top: float) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest of the numbers 1, 2, 5, 10, 20, 50, ... and their tenths that is at least `least`."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
@@ -361,7 +358,7 @@ def _log_ticks(low: float, high: float) -> list[int]:
 
 
 def bytes_text(nbytes: float) -> str:
-    """Return a number of bytes as text for an axis. One kB has 1,000 bytes.
+    """Return a number of bytes as text for an axis, with 1,000 bytes in a kB.
 
     >>> bytes_text(20000), bytes_text(500), bytes_text(1500)
     ('20 kB', '500 B', '1.5 kB')

@@ -27,12 +27,14 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
-"""Width and height of a figure in pixels, for large and for small screens."""
+"""Width and height in pixels of a figure for large screens and for small screens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell with a bar of the length `bar` (0 to 1) behind its text. `mark` is a class of the style sheet."""
+    """A table cell with a bar of the length `bar` (0 to 1) behind its text. The field `mark` is a class of the style
+    sheet.
+    """
 
     text: str
     bar: float | None = None
@@ -109,7 +111,7 @@ def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], 
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """Return JSON for a script element of a page. Text is escaped, so that it cannot end the element."""
+    """Text in JSON is escaped, so that it cannot end the script element of a page."""
     text = json.dumps(data, separators=(",", ":"), default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 

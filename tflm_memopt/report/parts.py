@@ -1,4 +1,4 @@
-"""Elements of the answers on the terminal."""
+"""Builds elements of the answers on the terminal."""
 
 from itertools import compress
 from typing import Any
@@ -13,7 +13,6 @@ INDENT = 2
 
 
 def page(*parts: RenderableType | None) -> RenderableType:
-    """Return all parts that are not None, with blank lines in between."""
     there = [part for part in parts if part is not None]
     return Group(*(line for part in there for line in (part, Text())))
 

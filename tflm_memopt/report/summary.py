@@ -19,7 +19,7 @@ class Step:
 
 
 def head(report: Report) -> str:
-    """Return a phrase that says whether a smaller arena head is possible, and why the head exceeds its lower bound."""
+    """Return a phrase that says whether a smaller arena head is possible."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these groups may exist"
@@ -30,7 +30,6 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """Return the next steps. `original` is the original model's path. `folder` is the folder of the written files."""
     if not report.changed:
         return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)

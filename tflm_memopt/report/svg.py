@@ -10,11 +10,11 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""SVG pattern for hatched shapes. A page with hatched shapes must contain the pattern once."""
+"""SVG pattern for hatched shapes, which a page must contain once."""
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file. The reader's settings choose light or dark colours."""
+    """Return a drawing as an SVG file whose colours follow the reader's light or dark scheme."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'

@@ -1,4 +1,4 @@
-"""Formats answers for the terminal. Each figure of RAM is shown with a note on what was counted."""
+"""Formats answers for the terminal. Each figure of RAM on the terminal has a note on what was counted."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """Return the bytes of RAM and flash that a plan leaves free on a board. Negative numbers are red."""
+    """Return the bytes of RAM and flash that a plan leaves free on a board, with negative numbers in red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
@@ -157,7 +157,9 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Return a few words that say whether a model fits a board. `refused` is the reason why TFLM refuses the model."""
+    """Describe in a few words whether a model fits a board. The argument `refused` is the reason why TFLM refuses the
+    model.
+    """
     words, summary = ("TFLM refuses it", "no") if refused else facts.fit_on_board(fit)
     return Text(words, {"yes": "green", "partly": "yellow", "no": "red"}[summary])
 
@@ -305,7 +307,7 @@ def _stays_builtin(kept: Sequence[KeptBuiltin]) -> Table:
 
 
 def _indices(indices: Sequence[int]) -> str:
-    """Return indices as text. Consecutive indices are written as first..last.
+    """Return indices as text, with consecutive indices as first..last.
 
     >>> _indices([0, 1, 2, 5])
     '0..2, 5'

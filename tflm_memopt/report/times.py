@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # The import would slow down the command.
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase of time for which a model counts as slower. A smaller increase would be rounded to 0 %."""
+"""Smallest relative increase of time for which a model counts as slower, because less would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -51,7 +51,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a phrase: whether the model was rewritten, how much slower it is, and the flag for a faster plan."""
+    """Return a phrase that says whether the model was rewritten, how much slower it is, and which flag avoids that."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
@@ -61,7 +61,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return a phrase that says how much slower the rewritten model is, or "" if it is not certainly slower.
+    """Return a phrase that says how much slower the rewritten model is, or "" if it is not slower.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
@@ -81,7 +81,7 @@ def both(time: Time | None) -> str:
 
 
 def most(milliseconds: tuple[float, float] | None) -> str:
-    """Return the upper bound of a time for a cell of a table, or "" if the time is unknown.
+    """Return an upper bound of milliseconds for a table, or "" if the bound is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     ('569', '')
@@ -90,7 +90,7 @@ def most(milliseconds: tuple[float, float] | None) -> str:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Return one line for each kernel library that says where the milliseconds in a table come from."""
+    """Return lines that explain the milliseconds in a table, one line for each kernel library."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -127,7 +127,6 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the instructions before and after a conversion, or those on two cores."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
@@ -146,7 +145,6 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Return a phrase with the instructions of generic and of packed kernels, or "" without an estimate."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""
