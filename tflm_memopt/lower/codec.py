@@ -144,7 +144,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores the field. Otherwise the field has its default value."""
+    """Return whether the record stores the field. A field that is not stored has its default value."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):

@@ -23,7 +23,7 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""The constants of an operator by name. Arrays of zeros are left out."""
+"""The constants of an operator by name, without arrays of zeros."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""

@@ -15,8 +15,8 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Optional parts that an operator needs only for some of its sizes. All of them are needed if two cores share
-operators, because each core computes smaller sizes.
+"""Optional parts that an operator needs only for some of its sizes. A program for two cores needs all parts in KERNELS,
+because each core computes smaller sizes.
 """
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4

@@ -25,8 +25,8 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. A call for fewer pixels takes as long as a
-call for this number.
+"""Number of pixels that a kernel with packed weights computes in a call. A call of a packed kernel takes equally long
+for fewer pixels.
 """
 LEAST_PACKED = 4
 AWKWARD = 4
@@ -251,7 +251,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float]) -> l
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose how to divide each operator so that both cores finish early, and return the finishing times, too.
+    """Return how to divide each operator so that both cores finish early, and the finishing times.
 
     A core that does more work in one operator of a group can do less work in the next operator. Among choices with
     similar times of core 0, the search keeps the choice with the shortest time of core 1.

@@ -46,7 +46,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Index of the first row of stripe 0 if each row is computed once. The index is 0 or negative."""
+        """Index of the first row of stripe 0 if each row is computed once, which is 0 or negative."""
         return -(-self.end % self.advance)
 
 

@@ -146,7 +146,7 @@ class Group:
     in_turn: bool = False
     """Whether a group computes a part of each output in turn, instead of one whole output after the other."""
     loops: Loops = ()
-    """The order of all iterations as nested loops. Unfinished plans have no loops."""
+    """The order of all iterations as nested loops, which are empty in unfinished plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Plan:
     proven: bool
     target: str = GENERIC
     rematerialisations: tuple[Rematerialisation, ...] = ()
-    """Operators that run twice. The second run has an operator index of its own."""
+    """Operators that run twice, where the second run has an operator index of its own."""
     tilings: tuple[Tiling, ...] = ()
     """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()

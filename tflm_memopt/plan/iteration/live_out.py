@@ -62,7 +62,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """A tensor has some live bytes between two iterations. Any other buffer is live completely or not at all."""
+    """Between two iterations, a tensor has some live bytes, and any other buffer is live completely or not at all."""
     bottom, top = live.bottom[waits], live.top[before]
     if live.buffer.role is not Role.TENSOR:  # A rolling buffer must be in use before and after the wait.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])

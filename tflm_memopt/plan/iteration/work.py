@@ -60,7 +60,7 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
 def least_work_of(
     members: Sequence[Member], sinks: Sequence[int], source: TensorId | None, *, is_reversed: bool
 ) -> Iterator[tuple[Work, ...]]:
-    """Yield the least work of each operator of a tiled group. No simulation is needed.
+    """Yield the least work of each operator of a tiled group, which needs no simulation.
 
     An operator has two results if one kernel call can compute either one pixel or several.
     """

@@ -66,8 +66,8 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(). The function copies rows of a window inside the input, and otherwise single
-    taps.
+    """Add the work of gather_at_once(), which copies rows of a window inside the input, and single taps of other
+    windows.
     """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0

@@ -35,7 +35,7 @@ class Windows:
     whole: bool
     """Whether each iteration computes complete pixels."""
     complete: bool
-    """Whether each iteration writes outputs. Otherwise iterations add to int32 sums."""
+    """Whether each iteration writes outputs instead of adding to int32 sums."""
     in_arena: bool
     calls: int
     """Number of kernel calls that compute several iterations at once, or 0 if each call computes one iteration."""

@@ -89,7 +89,9 @@ class Layout:
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout within `budget`. CP-SAT gets at most `seconds` seconds of its deterministic time."""
+    """Return the best layout that is found within `budget`, with at most `seconds` seconds of CP-SAT's deterministic
+    time.
+    """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
     if found is None or budget.left <= needs:

@@ -87,7 +87,7 @@ def lower_bound(problem: OrderProblem) -> int:
 
 
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """Return an order that completes each branch before the next. Such an order allows long groups.
+    """Return an order that completes each branch before the next, which allows long groups.
 
     Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970).
     """

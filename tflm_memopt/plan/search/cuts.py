@@ -48,7 +48,9 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
-    """Decides between divisions of equal cost: the sum of the bytes of all groups or, with `low`, their sorted list."""
+    """Numbers that decide between divisions of equal cost: the sum of the bytes of all groups or, with `low`, their
+    sorted list.
+    """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 

@@ -40,7 +40,9 @@ class SlowCost:
 class Spill:
     cost: float = 0.0
     spread: int = 0
-    """Decides between solutions of equal cost. The sum of the bytes of all groups favours few groups."""
+    """Among solutions of equal cost, the search prefers the smallest sum of the bytes of all groups, which favours few
+    groups.
+    """
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()

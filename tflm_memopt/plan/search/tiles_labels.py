@@ -29,7 +29,7 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe of the group's output or, before an operator that adds up its input, of that input."""
+    """Number of rows per stripe: of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
     """Bytes that remain live after the next operator that adds up its input, or -1 if there is no such operator."""
     late: bool
@@ -51,7 +51,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up channel groups. Otherwise each channel group writes its own channels."""
+    """Whether the last operator adds up channel groups, instead of writing the channels of each group."""
 
     @property
     def sums(self) -> bool:
