@@ -30,7 +30,6 @@ FEW_ROWS = 4
 
 
 def parts(program: Program) -> int:
-    """Return an integer with a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     valid = [op for op in program.ops if op.inputs and max(*op.inputs, op.output) < len(program.tensors)]
     macs = sum(_macs(op, program.tensors) for op in valid)

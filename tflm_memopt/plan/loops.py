@@ -28,7 +28,6 @@ class Iteration:
 
     stage: int
     skips: int = 0
-    """Number of stripes without rows that the operator skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ class Buffer:
     last: int = 0
     align: int = 1
     depth: int = 0
-    """Number of rows of a rolling buffer in a group that runs row by row."""
     column_windows: tuple[ColumnWindow, ...] = ()
 
     def overlaps(self, other: Buffer) -> bool:

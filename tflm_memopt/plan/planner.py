@@ -60,13 +60,10 @@ class Options:
     seconds: float = EXACT
     """Time limit for the exact layouts of all operator orders together, in CP-SAT's deterministic seconds."""
     overlap: bool = True
-    """Whether a group's output may grow into bytes that its input no longer needs."""
     reorder: bool = True
     target: str = GENERIC
     rematerialisation: bool = True
-    """Whether an operator may run twice, so that its output need not be kept."""
     reverse: bool = True
-    """Whether a group of operators may compute its rows from last to first."""
     effort: float = 1.0
     """Factor of the time budget, which all operator orders share."""
     tiles: Settings | None = NO_RECOMPUTE

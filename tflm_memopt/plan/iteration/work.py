@@ -116,9 +116,6 @@ def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
 
 
 def _calls(m: Member, at: Ints) -> int:
-    """Return the number of kernel calls that compute several iterations at once, or 0 if each call computes one
-    iteration.
-    """
     if m.stage.at_once == 1 or not len(at):
         return 0
     starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)
@@ -251,7 +248,6 @@ def _words(w: Windows, packed: Packing) -> Iterator[str]:
 
 
 def _summed(m: Member, executed: Ints) -> Work:
-    """Return the work of adding some input pixels to the sums of all outputs that read the pixels."""
     op, each = m.op, m.iterations
     pixels = int((each.x1 - each.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)

@@ -148,7 +148,6 @@ def _way_of_adding(op: RowOp) -> Iterator[str]:
 
 
 def _elementwise(w: Windows, done: Work) -> Work:
-    """Add the work of a kernel that computes a whole tile at once if its pixels are contiguous."""
     if w.rows or w.columns == 1:
         return done
     if w.in_one_piece and w.out_in_one_piece:

@@ -44,7 +44,6 @@ class Windows:
 
     @property
     def reads_rows(self) -> bool:
-        """Whether an operator without packed weights uses the kernel for whole rows, if one exists."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:

@@ -84,7 +84,6 @@ class Selection:
 class Choices:
     models: Sequence[Sequence[Point]]
     concurrent_pairs: Collection[tuple[int, int]]
-    """Pairs of models that run at the same time, so that their arena heads must not overlap."""
     once: int = 0
     """Number of bytes of the tail that all models share."""
     cores: Cores = Cores()

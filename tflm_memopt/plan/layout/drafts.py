@@ -21,8 +21,6 @@ _ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUN
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step of a plan, with the buffers that are live during the step, but without addresses."""
-
     step: Step
     whole: tuple[TensorId, ...]
     buffers: tuple[Buffer, ...] = ()

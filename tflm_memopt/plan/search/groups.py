@@ -37,7 +37,6 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """If an operator has up to this number of operands, all orders of requesting their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups that are kept, each with another order of operands."""
 
 MOST_MEMBERS = 256
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
@@ -115,7 +114,6 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """For each operator, its possible forms: one for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)

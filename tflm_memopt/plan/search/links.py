@@ -13,7 +13,6 @@ class Links:
     operands: tuple[tuple[int, ...], ...]
     """For each operator, the indices of its operands. The operand that the previous operator makes comes first."""
     linked: tuple[bool, ...]
-    """For each operator, whether it can share a tiled group with the previous operator."""
     repeated: Mapping[TensorId, int]
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]

@@ -45,7 +45,6 @@ PIXEL_SECONDS = 5e-6
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the group with stripes of each promising height. Some groups cannot be tiled and yield nothing."""
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}

@@ -43,7 +43,6 @@ class Settings:
     channels.
     """
     overlap: bool = True
-    """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates, as a multiple of those of the original model."""
     tiled_cost: float = 1.0

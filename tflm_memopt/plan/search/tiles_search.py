@@ -64,7 +64,6 @@ class Search:
     slack: int
     """Maximum number of multiply-accumulates that a group may compute in addition to those of the original model."""
     grain: int
-    """A label with more bytes must save this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
 
