@@ -1,1 +1,1 @@
-"""Runs models under TFLM's official Python wheel with our operator, and in the host build of the C library."""
+"""Runs models under TFLM's official Python wheel with the custom operators, or in the host build of the C library."""

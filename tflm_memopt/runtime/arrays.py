@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files. For another file format, the error says how to convert the file to .npy."""
+"""Reads the user's arrays from .npy files. The error for a different format tells how to convert the file."""
 
 import zipfile
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tflm_memopt.files import start_of
 from tflm_memopt.runtime.stimuli import Array
 
 START = 512
-"""Number of first bytes of a file that suffice to recognise its format."""
+"""Number of bytes from the start of a file that show the file's format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     *((start, "an image", IMAGES) for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")),
@@ -20,13 +20,15 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""For each file format: its first bytes, its name, and code that converts such a file to .npy."""
+"""The first bytes and the name of each file format, and code that converts the format to .npy."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 
 
 def load(paths: Sequence[Path]) -> list[Array]:
-    """Return the arrays of .npy files, or of .npz files with one array. Raises UsageError for any other file."""
+    """Return the arrays of .npy files, or of .npz files with a single array. Raises UsageError for files of different
+    formats.
+    """
     return [_load(path) for path in paths]
 
 
@@ -77,7 +79,7 @@ def _found(start: bytes) -> tuple[str, str]:
     try:
         text = start.decode("utf-8")
     except UnicodeDecodeError as error:
-        # The bytes may end inside a UTF-8 character.
+        # The last bytes may be the start of a longer UTF-8 character.
         text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)

@@ -1,4 +1,4 @@
-"""Compiles a C module that `optimize --emit c` wrote, for this machine, and runs it."""
+"""Compiles C modules of `optimize --emit c` for this machine, and runs them."""
 
 import functools
 import os
@@ -50,7 +50,7 @@ class Ran:
     outputs: tuple[Array, ...]
     sanitized: bool
     selftest: int
-    """Number of bytes that differ in the C module's self-test."""
+    """Number of wrong bytes in the C module's self-test."""
     failure: str
 
 
@@ -69,7 +69,9 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no module or several modules."""
+    """Return the only C module in `place`, which is a folder or NAME.c. Raises UsageError for no module or several
+    modules.
+    """
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -110,8 +112,9 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     """Run a C module. Return the outputs of all runs, or the reason why the module failed.
 
-    `model` is the rewritten model from which the module was made, and `where` is the place of its input, as in
-    `Changes.input`. `runs` has the whole input of each run, even if the input is streamed, external or sliding.
+    The module was made from `model`, the rewritten model. The argument `where` is the place of the input, as in
+    `Changes.input`. The argument `runs` has the whole input of each run, even if the input is streamed, external or
+    sliding.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -209,24 +212,24 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 
 OTHER_MODULE = "not a module of this model"
-"""The C compiler prints this message if the inputs or outputs of the module differ from those of the model."""
+"""Message of the C compiler if the inputs or outputs of the module differ from those of the model."""
 GIVEN_UP = 2
-"""Before the run with this number, the test program pushes the first half of another input, and then resets the module.
-"""
+"""Index of a run. Before this run, the test program pushes half of another input and then resets the module."""
 
 
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return a test program, main.c, which prints the result of the self-test and then performs N runs.
+    """Return the C text of a test program, which prints the result of the self-test and then runs the module N times.
 
-    The program takes three arguments: N, the input file and the output file. For each run, the input file has the
-    bytes of each input, and the output file gets the bytes of each output. A streamed input has all its rows. An
-    external input is a frame: its number of bytes, pitch, x, y and format as uint32, and then its data.
+    The program takes three arguments: N, the input file and the output file. The input file has the bytes of all
+    inputs, run by run. The program writes the bytes of all outputs to the output file, run by run. A streamed input has
+    all its rows. The data of an external input begin with five uint32: number of bytes, pitch, x, y and format of the
+    frame.
 
-    `ports` and `source` are the inputs and outputs of the module. If the module has a state (`stateful`), the data
-    of each run begin with three uint32: whether to reset the module, whether only the last inference has a full
-    window, and the number of inferences. `slow` tells whether the module needs slow memory.
+    The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
+    three uint32 precede the data of each run. They tell whether to reset the module, whether only the last inference
+    has a full window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

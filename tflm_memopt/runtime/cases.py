@@ -1,4 +1,4 @@
-"""Feeds the same inferences to two models, and finds the first difference between their outputs."""
+"""Runs two models on the same inputs, and finds the first difference between their outputs."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -41,9 +41,9 @@ class Difference:
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of elements that differ in the first output with a difference."""
+    """Number of different elements in the first output that differs."""
     ulps: int | None = None
-    """Largest difference of float32 values in units of the last place, or None for other types."""
+    """Largest difference of float32 values in units of the last place, or None for integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,9 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random cases, extreme cases, the user's cases and a sequence of cases. `new` is the number of new elements
-    of a sliding input in each inference, or 0.
+    """Return all cases of a test: random inputs, extreme inputs, the user's inputs, and a sequence of inferences.
+
+    The argument `new` is the number of new elements of a sliding input in each inference, or 0.
     """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
@@ -114,8 +115,10 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases, and how many of these cases are from every_value(). They come first, in whole
-    sets of 256, and random cases follow. `done` is the number of earlier random cases.
+    """Return `count` more test cases. Return also how many of these cases are from every_value().
+
+    Cases from every_value() come first, in sets of 256, and random cases follow. The argument `done` is the number of
+    earlier random cases.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:
@@ -148,7 +151,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the inputs for which `verify` generates values. Raises UsageError for an input without a fixed shape."""
+    """Return the inputs for which `verify` makes values. Raises UsageError for an input without a fixed shape."""
     changed = {change.index for change in changes.inputs}
     found = [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
     for tensor in found:
@@ -159,7 +162,9 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Pair each run of the rewritten model with a run of the original model, whose inputs have the original formats."""
+    """Return pairs of runs. A run of the original model has the values of the rewritten model's run, in the original
+    formats.
+    """
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

@@ -1,7 +1,7 @@
 """Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-`--int8-io` removes these operators from models, so `verify` computes them when it compares the models. Tests compare
-the functions of this module with the operators of TFLM's wheel.
+The option `--int8-io` removes these operators from a model, so `verify` computes them. Tests compare these functions
+with the operators of TFLM's wheel.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,16 @@ Conversion = Callable[[Array], Array]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> Array:
-    """Convert float32 to `form`: round(v / scale) + zero point, clamped. Halves are rounded away from zero after a
-    division in float32 (AffineQuantize, kernels/internal/reference/quantize.h). Raises UsageError for NaN.
+    """Convert float32 to `form`: round(v / scale) + zero point, clamped. Raises UsageError for NaN.
+
+    The division is in float32, and halves are rounded away from zero (AffineQuantize,
+    kernels/internal/reference/quantize.h).
     """
     scale, zero_point = _affine(form)
     if np.isnan(values).any():
         raise UsageError("the values contain NaN", code="bad_data", hint="replace each NaN by a number")
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # The sum is exact in float64.
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # Sums in float64 are exact.
     return _clamp(rounded + zero_point, form)
 
 
@@ -41,10 +43,11 @@ def dequantize(values: Array, form: Format) -> NDArray[np.float32]:
 
 
 def requantize(values: Array, source: Format, target: Format) -> Array:
-    """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
+    """Convert 8-bit values from the format `source` to `target` (Requantize, kernels/internal/reference/requantize.h).
 
-    As in TFLM, values are multiplied by the ratio of the scales with a Q31 multiplier and a shift, and rounded twice
-    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). The conversion is exact for equal scales.
+    As in TFLM, values are multiplied by the ratio of the scales, which is a Q31 multiplier and a shift. The product is
+    rounded twice (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). Values are exact if the scales are
+    equal.
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
@@ -54,8 +57,8 @@ def requantize(values: Array, source: Format, target: Format) -> Array:
 def preimage(change: Change) -> Callable[[Int8], Array]:
     """Return a function that converts int8 inputs of the rewritten model to inputs of the original model.
 
-    TFLM's QUANTIZE must turn the converted input into the original int8 values. All 256 values are checked with TFLM's
-    arithmetic. InterfaceError names the first value for which the check fails.
+    The QUANTIZE of the original model must turn the converted inputs back into the int8 values. All 256 values are
+    checked with TFLM's arithmetic. InterfaceError names the first value that fails the check.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"

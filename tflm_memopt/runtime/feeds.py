@@ -1,4 +1,4 @@
-"""Gives inputs to an interpreter: through the input tensor, by pushing a few rows at a time, or through a pointer."""
+"""Gives inputs to an interpreter: in the input tensor, by pushing a few rows at a time, or through a pointer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,25 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs one inference. It takes the inputs and the number of the run, and returns TFLM's status (0:
+"""Function that runs an inference. Its arguments are the inputs and the index of the run. It returns TFLM's status (0:
 success).
 """
 
 ABORT = 15
-"""Value of kTfLiteAbort in TFLM's wheel, which our operator returns while rows of a streamed input are missing."""
+"""Value of kTfLiteAbort in TFLM's wheel. The custom operator returns this status while rows of a streamed input are
+missing.
+"""
 RESET_BEFORE = 2
-"""Before the inference with this number, half of another input is pushed, and then the interpreter is reset."""
+"""Index of an inference. Before this inference, half of another input is pushed, and then the interpreter is reset."""
 BORDER = 3
-"""Width in pixels of the margin around the model's input in a larger camera frame."""
+"""Width in pixels of the margin around the input in a larger camera frame."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model. `where` is the place of the model's input, as in `Changes.input`. Before
-    each inference in `resets`, the caller resets the interpreter.
+    """Return the function that runs inferences of a model. The argument `where` is the place of the input, as in
+    `Changes.input`.
+
+    The caller resets the interpreter before each inference in `resets`.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -70,7 +74,9 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until a sliding input is complete, and return the last status. With `anew`, old rows do not count."""
+    """Push rows until a sliding input is complete, and return the last status. If `anew` is true, rows pushed earlier
+    are not used.
+    """
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -80,7 +86,7 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
+    """Push rows and return the last status. Raises RuntimeError if a status before the last differs from `expected`."""
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -95,7 +101,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # This empty source makes reads after the inference fail.
+    wheel.set_source(TmoSource())  # The empty source makes every read after the inference fail.
     return status
 
 
@@ -112,9 +118,9 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return the input as a camera frame. For an odd `number`, the input is a part of a larger frame of random bytes.
+    """Return the input as a camera frame. For an odd `number`, random bytes surround the input in a larger frame.
 
-    `shape` has the number of rows, of pixels in a row, and of bytes in a pixel.
+    The argument `shape` has the numbers of rows, of pixels in a row, and of bytes in a pixel.
     """
     pixels = np.ascontiguousarray(values).view(np.uint8).reshape(shape)
     if number % 2 == 0:

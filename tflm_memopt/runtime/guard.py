@@ -1,4 +1,4 @@
-"""Runs the programs of a rewritten model with buffers at their planned addresses, and checks all writes."""
+"""Runs programs with buffers at their planned addresses, and checks all writes."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,15 @@ from tflm_memopt.runtime.windows import whole
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of a custom operator on random values. Two runs suffice, because values do not affect addresses."""
+"""Number of runs of a custom operator on random values. Two runs suffice, because addresses do not depend on values."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
-    """Return the number of runs, and a description of the first error, or "".
+    """Return the number of runs, and a description of the first error or "".
 
-    A custom operator that is the whole model runs on `inputs`, which has values for each run. Custom operators
-    inside a larger model run on random values. After each iteration, any write outside its row, its sums and its
-    counters is an error. The outputs must equal those of a run in separate buffers, which also finds buffers that
-    overlap.
+    A custom operator that is the whole model runs on `inputs`, which has values for each run. Custom operators inside a
+    larger model run on random values. An iteration may write only to its output row, its sums and its counters. The
+    outputs must equal those of a run in separate buffers, which also finds buffers that overlap.
     """
     done = 0
     for region in regions(model):
@@ -50,7 +49,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
     expected = host.run(region.program, inputs, sizes, plain)
     for t, a, b in zip(region.outputs, expected, got, strict=True):
         wrong = np.flatnonzero(a != b)
-        if model.graph.tensors[t].dtype == "FLOAT32":  # NaNs have any sign and payload in IEEE 754.
+        if model.graph.tensors[t].dtype == "FLOAT32":  # In IEEE 754, a NaN may have any sign and payload.
             wrong = wrong[~(np.isnan(a.view(np.float32)) & np.isnan(b.view(np.float32)))[wrong // 4]]
         if len(wrong):
             at = wrong[0]

@@ -1,4 +1,4 @@
-"""Runs programs in the C executor on this machine, with or without a check of all writes (custom_ops/host)."""
+"""Runs programs in the C executor on this machine (custom_ops/host). A run may check all writes."""
 
 import ctypes
 import enum
@@ -45,14 +45,14 @@ class Status(enum.IntEnum):
 WAIT = 2
 MORE = 1
 INT8, UINT8 = 0, 1
-"""Formats of an external input: signed and unsigned bytes."""
+"""Formats of an external input: signed bytes and unsigned bytes."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceArena:
-    """Offsets of a program's buffers from the start of the device's arena, in bytes. Buffers may overlap."""
+    """Offsets in bytes of a program's buffers from the start of the device's arena. Buffers may overlap."""
 
     nbytes: int
     inputs: tuple[int, ...]
@@ -62,8 +62,8 @@ class DeviceArena:
 
 
 class OpIteration(NamedTuple):
-    """Number of an operator, and the part of its output that an iteration computes (tmo_iteration). Without tiles,
-    `stripe` is the number of the output row.
+    """Index of an operator, and the output that one iteration computes (tmo_iteration). For a group without tiles,
+    `stripe` is the index of the output row.
     """
 
     op: int
@@ -78,7 +78,7 @@ class _Iteration(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """The C struct tmo_source, which describes an input outside the arena. The caller must keep `data` alive."""
+    """The C struct tmo_source for an input outside the arena. The caller must keep `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -134,8 +134,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). `workspace` and `slow` are the available bytes, by default as many as the
-    program needs.
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` are available bytes. By default, the
+    program gets as many bytes as it needs.
     """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
@@ -152,8 +152,8 @@ def run(
 ) -> list[Bytes]:
     """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
 
-    `inputs` are the whole inputs, even if one is streamed or external. `state` is the program's state, which the run
-    updates, or None for a new state. Raises ModelError if the executor refuses the program.
+    The argument `inputs` has whole inputs, even if one is streamed or external. The run updates the program's state
+    `state`, or uses a new state for None. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -178,10 +178,10 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their addresses on the device. `jitter` is the seed of
-    random delays, or 0.
+    """Run one inference on two threads, with all buffers at their addresses on the device. Raises ModelError if the
+    executor refuses the program.
 
-    Raises ModelError if the executor refuses the program.
+    The argument `jitter` is the seed of random delays, or 0 for no delays.
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
@@ -194,7 +194,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference step by step, and return all iterations in execution order. Raises any error of run()."""
+    """Run one inference, and return its iterations in execution order. Raises any error of run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -221,10 +221,11 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference with buffers at device addresses in random bytes, and check the writes of each iteration.
+    """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
-    The run updates `state`, if given. Raises ModelError if the executor refuses the program, and PlanError if an
-    iteration writes outside its own pixels, its sums and the counters of its group.
+    All other bytes of the arena are random. The run updates `state`, if given. Raises ModelError if the executor
+    refuses the program. Raises PlanError if an iteration writes outside its own pixels, its sums and the counters of
+    its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None
@@ -284,7 +285,7 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """Return the header of a program, with 0 in all fields if the program is too short."""
+    """Return the header of a program. For a program that is too short, all fields of the header are 0."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 
@@ -314,7 +315,7 @@ def input_mode(program: bytes) -> int:
 
 
 def source_shape(program: bytes) -> tuple[int, int, int]:
-    """Return the size of an input outside the arena: rows, pixels per row, and bytes per pixel."""
+    """Return the size of an input outside the arena: number of rows, pixels per row, and bytes per pixel."""
     view = _source_view(program)
     return int(view["height"]), int(view["width"]), int(view["channels"])
 
@@ -350,10 +351,10 @@ class _Buffers:
     ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = aligned(program), aligned(bytes(workspace_bytes(program)))
-        self.inputs = [np.array(i, order="C") for i in inputs]  # A run may overwrite its inputs.
+        self.inputs = [np.array(i, order="C") for i in inputs]
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """The parts of a streamed input, one part for each push."""
+        """Rows of a streamed input, in one array for each push."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))

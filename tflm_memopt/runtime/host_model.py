@@ -1,8 +1,7 @@
-"""Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
+"""Runs a whole model on this machine without TFLM, one operator at a time, with every tensor in its own buffer.
 
-Operators that run row by row use the library's reference kernels. Custom operators run as programs. The module
-convert.py computes QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's wheel. Tests compare the
-results with the wheel's results.
+The C library's reference kernels compute the operators, and convert.py computes QUANTIZE and DEQUANTIZE. A model with
+further types of operators needs TFLM's wheel. Tests compare the outputs with those of the wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +31,10 @@ Step = Callable[[Values], None]
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run inferences as process.run_model() does. `step` is the number of new elements of a sliding input in each
-    inference, or 0.
+    """Run inferences as process.run_model() does. Raises RuntimeUnavailable for a model that needs TFLM's own kernels,
+    with the operator's name.
 
-    Raises RuntimeUnavailable with the operator's name for a model that needs TFLM's own kernels.
+    The argument `step` is the number of new elements of a sliding input in each inference, or 0.
     """
     steps = compile_steps(graph)
     stacks: list[list[Array]] = [[] for _ in graph.outputs]
@@ -106,7 +105,7 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the program of one operator, with whole tensors as inputs and output, and a counter as workspace."""
+    """Return the program of one operator. Its inputs and output are whole tensors, and its workspace is a counter."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

@@ -1,4 +1,6 @@
-"""Finds the compiled host libraries, which CMake installs next to this module, and the C compiler of this machine."""
+"""Finds the compiled host libraries and the C compiler of this machine. CMake installs the libraries next to this
+module.
+"""
 
 import os
 import shlex
@@ -19,10 +21,10 @@ def file_name(name: str) -> str:
 
 
 def native_library(name: str) -> Path:
-    """Return the path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (TFLM's wheel).
+    """Return the path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (for TFLM's wheel).
 
-    An editable install has the libraries in site-packages, so the function also searches the installer's list of files.
-    Raises RuntimeUnavailable if the package was installed without a C and C++ compiler.
+    The libraries of an editable install are in site-packages, so the installer's list of files is searched, too. Raises
+    RuntimeUnavailable if the package was installed without a C and C++ compiler.
     """
     file = file_name(name)
     packaged = Path(__file__).with_name(file)

@@ -27,8 +27,8 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels with an executor, which the caller passes, because a process may load several
-executors.
+"""C code that registers the kernels with an executor. The caller passes the executor, because a process may load
+several.
 """
 _COMPILING = threading.Lock()
 
@@ -48,9 +48,7 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
 
 
 def _built() -> Path:
-    """Compile the user's kernels, unless a thread has compiled them before. Raises RuntimeUnavailable without a C
-    compiler.
-    """
+    """Compile the user's kernels once per process. Raises RuntimeUnavailable without a C compiler."""
     with _COMPILING:
         return _compiled(source("tmo_own_all"))
 

@@ -1,4 +1,6 @@
-"""Runs models under TFLM in a separate process (worker.py), which serves further models until the caller ends."""
+"""Runs models under TFLM in a separate process (worker.py). The process stays alive for further models until the caller
+ends.
+"""
 
 import atexit
 import contextlib
@@ -19,19 +21,20 @@ from tflm_memopt.runtime import own, worker
 from tflm_memopt.runtime.stimuli import Array
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
-"""Output lines of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
+"""Lines that TFLM's RecordingMicroAllocator::PrintAllocations prints (recording_micro_allocator.cc)."""
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
-"""Number of last lines of TFLM's output that an error message repeats."""
+"""Number of lines at the end of TFLM's output that an error message repeats."""
 
 _reading = threading.Lock()
-"""Lock for reading arrays. NumPy parses a header with `ast`, which is not safe for threads in CPython 3.11 (gh-106905).
+"""Lock for reading arrays. NumPy reads the header of an array with `ast`, which CPython 3.11 cannot run in two threads
+(gh-106905).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedArena:
-    """Bytes that the wheel's recording interpreter counts on this machine, where pointers have 64 bits."""
+    """Bytes that the wheel's recording interpreter counts. On this machine, pointers have 64 bits."""
 
     head: int
     tail: int
@@ -40,12 +43,12 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outputs of all runs of a model, stacked by output, or the reason why the model did not run."""
+    """The outputs of a model, stacked over all runs, or the reason why the model did not run."""
 
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Phrase that follows the words "the model" and tells how the model failed, or "" after success."""
+    """Reason for a failure, as a phrase that follows the words "the model". The phrase is "" after success."""
     seconds: float = 0.0
 
 
@@ -59,11 +62,11 @@ def run_model(
     resets: Sequence[int] = (),
     cores: int = 1,
 ) -> Outcome:
-    """Run `runs` inferences of a model with `outputs` outputs under TFLM's official wheel.
+    """Run `runs` inferences of a model under TFLM's official wheel. The model has `outputs` outputs.
 
-    `inputs[k][r]` is the whole value of input k in run r, even if the input is streamed or external. `input` is the
-    place of the input, as in `Changes.input`. `resets` are the numbers of runs before which the interpreter is reset.
-    `cores` is the number of threads with random delays, for a model made for two cores.
+    The array `inputs[k][r]` is the whole value of input k in run r, even if the input is streamed or external. The
+    argument `input` is the place of the input, as in `Changes.input`. Before each run in `resets`, the interpreter is
+    reset. A model made for two cores runs on `cores` threads with random delays.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
@@ -84,11 +87,13 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers, by the process that started them. A forked process must not use the workers of its parent."""
+"""Idle workers, by the id of the process that started them. After a fork, a process must not use the workers of its
+parent.
+"""
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of the fork that ran a model. If the worker itself ended, return its exit code."""
+    """Return the exit code of the fork that ran a model. If the worker has ended, return the worker's exit code."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -113,7 +118,7 @@ def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
 
 def _take() -> Worker:
     mine = _idle.get(os.getpid(), [])
-    with contextlib.suppress(IndexError):  # The list may be empty.
+    with contextlib.suppress(IndexError):
         while process := mine.pop():
             if process.poll() is None:
                 return process
@@ -146,7 +151,7 @@ def recorded(log: str) -> RecordedArena:
 
 
 def _failure(returncode: int, log: str) -> str:
-    """Return one line that tells how a process ended, with TFLM's output for the largest arena."""
+    """Return one line that tells how a process ended. The line contains TFLM's output for the largest arena."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"

@@ -1,4 +1,4 @@
-"""Reads the programs in a rewritten model and the addresses of their buffers from its memory plan."""
+"""Reads the programs of a rewritten model, and the addresses of their buffers in the model's memory plan."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,8 +22,6 @@ OFFLINE_HEADER = 3
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """A custom operator of the rewritten model."""
-
     op: Op
     program: bytes
     inputs: tuple[TensorId, ...]
@@ -31,9 +29,9 @@ class CustomOperator:
     workspace: TensorId | None
     state: TensorId | None = None
     input: int = InputPlace.ARENA
-    """Place of the first input of the program, as a value of InputPlace. An external input is not in `inputs`."""
+    """Place of the program's first input, as a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
-    """Whether an invocation may stop after an iteration, so that the next invocation continues."""
+    """True if an invocation may stop after an iteration. The next invocation then continues."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
@@ -88,9 +86,10 @@ def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
-    """Return the size of an arena with `tensors`, and the offset of each tensor. Tensors without an offset in the
-    model's metadata come last. If `relative` is true, offsets count from the lowest planned offset instead of the
-    arena's start.
+    """Return the size in bytes of an arena with the given tensors, and the offset of each tensor.
+
+    Tensors without an offset in the model's metadata come last. If `relative` is true, offsets count from the lowest
+    planned offset.
     """
     wanted = tuple(tensors)
     fixed = _planned(model, wanted)

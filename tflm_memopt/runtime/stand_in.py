@@ -1,4 +1,4 @@
-"""Replaces operators that TFLM lacks by operators that TFLM has, so that TFLM can run the model."""
+"""Replaces operators that TFLM lacks, so that TFLM can run the model."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,8 @@ def runnable(data: bytes) -> bytes:
     """Return a model with the same output bytes, in which operators of TFLM replace operators that TFLM lacks.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid
-    operands stay.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid operands
+    stay.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):

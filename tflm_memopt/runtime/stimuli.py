@@ -1,4 +1,4 @@
-"""Makes the inputs of `verify`: random values, extreme values, and the user's arrays."""
+"""Makes the inputs for `verify`: random values, extreme values, and the user's arrays."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Largest magnitude of random floats for an input whose range is unknown."""
+"""Largest magnitude of random floats for inputs of unknown range."""
 INDEX_LIMIT = 127
-"""Largest random integer of 32 or 64 bits, if the integer indexes no smaller table."""
+"""Largest random integer of 32 or 64 bits. A smaller table that the integer indexes lowers this limit."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""For each operator that reads a table: the numbers of its operands with the table and with the indices."""
+"""Operators that read a table, each with the positions of its operands: the table, and the indices."""
 
 EXTREME_EVERY = 7
-"""In a sequence of inferences, one inference of this number has extreme inputs."""
+"""A sequence of inferences has extreme inputs once in this number of inferences."""
 EVERY = 256
 """Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
@@ -31,7 +31,7 @@ SIDES = 3
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inference: a value for every input, and a label that says how the values were made."""
+    """One inference: a value for each input, and a label that tells how the values were made."""
 
     label: str
     values: tuple[Array, ...]
@@ -39,10 +39,9 @@ class Run:
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return `runs` random inferences, and then three inferences with the lowest, the highest, and alternating values.
+    """Return `runs` random inferences, and three inferences with the lowest, the highest, and alternating values.
 
-    `graph` is the original model, whose operators limit the values. The first random inferences are the same for any
-    `runs`.
+    The operators of the original model `graph` limit the values. The first random inferences do not depend on `runs`.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -63,21 +62,20 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of `count` inferences, with a reset after every `reset_every` inferences, or no resets if that number
-    is 0.
-    """
+    """A sequence of `count` inferences, with a reset after every `reset_every` inferences, or 0 for no resets."""
 
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Number of threads that run the rewritten model. By default, a model for two cores runs on 1, then on 2."""
+    """Number of threads that run the rewritten model. By default, a model for two cores runs on 1 thread and then on 2.
+    """
 
 
 NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with a state. Every EXTREME_EVERY-th inference has extreme inputs."""
+    """Return a sequence of inferences for a model with state. One in EXTREME_EVERY inferences has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -92,8 +90,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array for one run has the type and shape of its input. An array for several runs has their number as its first
-    dimension, in place of a first dimension of 1 or before the dimensions of the input.
+    An array for one run has the type and shape of its input. In an array for several runs, the first dimension is the
+    number of runs. This dimension replaces a first dimension of 1 or precedes the input's dimensions.
     """
     if not files:
         return []
@@ -135,7 +133,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the input range of a QUANTIZE, with one more quantized value at each end to test clamping."""
+    """Return the input range of a QUANTIZE, extended by one quantized value at each end to test clamping."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )
@@ -147,8 +145,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest valid index of the smallest table that an input indexes, also through other operators. TFLM
-    does not check the indices of all operators.
+    """Return the largest valid index of the smallest table that an input indexes, directly or through other operators.
+    TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -217,9 +215,9 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits, and floats, take 256 values of their range. A float input of QUANTIZE takes each
-    value that int8 can stand for. With float inputs, 256 more inferences test floats at or next to the border
-    between two quantized values. `graph` is the original model, whose operators limit the values.
+    Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of QUANTIZE takes each value
+    that int8 can stand for. Further 256 inferences test floats at or next to the border between two quantized values.
+    The operators of the original model `graph` limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -229,9 +227,10 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from the number of a run and a number `border`. If `border` is not 0, each
-    element is at or next to the border between two quantized values. Each element starts at a random value and
-    advances by a random odd step in each run, so that it takes all 256 values.
+    """Return a function that makes a tensor from the index of a run and a flag `border`.
+
+    If `border` is not 0, each element is at or next to the border between two quantized values. An element starts at a
+    random value and advances by a random odd step in each run. It takes all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

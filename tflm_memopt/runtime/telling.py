@@ -1,4 +1,4 @@
-"""Chooses an inference for a self-test. Exchanging two inputs of the inference must change its outputs."""
+"""Chooses an inference for a self-test. The outputs must change if two inputs of the inference are exchanged."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
@@ -10,12 +10,12 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""For each inference: the numbers of the runs in which two of its inputs are exchanged."""
+"""For each inference by its index: the indices of the runs with two of its inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with random inputs, then the same inferences with two inputs exchanged. `graph` is the original
-    model.
+    """Return inferences with random inputs, and each inference with two inputs exchanged. The argument `graph` is the
+    original model.
     """
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
@@ -27,8 +27,10 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the number of the inference with the most differences: between its outputs, and to outputs with two inputs
-    exchanged. `outputs` are the values of `tensors` in all runs.
+    """Return the index of the best inference for a self-test: most of its outputs differ from each other and change
+    when two inputs are exchanged.
+
+    The argument `outputs` has the values of `tensors` in all runs.
     """
 
     def told_apart(candidate: int) -> int:
@@ -43,7 +45,7 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier inferences. If so, a self-test can only repeat the first
+    """Return whether an inference may depend on earlier inferences. If it may, a self-test can only repeat the first
     inference.
     """
     graphs = model.graphs

@@ -13,8 +13,8 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes of arena that the interpreters took on this machine. A 32-bit device needs fewer bytes, because its
-    pointers are shorter and its interpreter records no allocations.
+    """Bytes of arena that interpreters take on this machine. A 32-bit device needs fewer bytes, because its pointers
+    are shorter and its interpreter records no allocations.
     """
 
     original: RecordedArena
@@ -33,18 +33,17 @@ class PortBytes:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRuns:
-    """The result of running a C module of `optimize --emit c` on this machine."""
+    """Result of running a C module of `optimize --emit c` on this machine."""
 
     source: str
     sanitized: bool
-    """Whether the module was compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
     runs: int
     ports: tuple[PortBytes, ...]
-    """Comparison of each model output, or () if the module did not run."""
+    """Comparison of each model output. The tuple is empty if the module did not run."""
     selftest: int
-    """Number of wrong bytes in the module's self-test."""
+    """Number of wrong bytes in the self-test of the module."""
     failure: str = ""
-    """Reason why the module did not run to its end, or ""."""
+    """Reason why the module stopped early, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -53,12 +52,12 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """Result of comparing weights, biases, multipliers, shifts and tables of two models without running them."""
+    """Result of comparing the weights, biases, multipliers, shifts and tables of two models."""
 
     equal: int = 0
-    """Number of operators in the rewritten model whose constants equal those of the original model."""
+    """Number of operators of the rewritten model with the same constants as in the original model."""
     unknown: int = 0
-    """Number of operators in the rewritten model without a counterpart in the original model."""
+    """Number of operators of the rewritten model without a counterpart in the original model."""
     different: tuple[str, ...] = ()
 
 
@@ -66,40 +65,41 @@ class ComparedConstants:
 class Verification:
     runs: int
     extremes: int
-    """Number of inferences with extreme inputs: the lowest, the highest, and alternating values."""
+    """Number of inferences with extreme inputs: the lowest, the highest, or alternating values."""
     files: int
     seed: int
     guarded: int
-    """Number of runs in the host executor that checks all writes."""
+    """Number of runs in the executor on this machine that checked all writes."""
     how: How
-    """Program that ran the original model: "tflm-wheel", or "host-reference" for the kernels of this package."""
+    """Runtime of the original model: "tflm-wheel", or "host-reference" for the kernels of this package."""
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Reason why the rewritten model did not run, or the first wrong write, or ""."""
+    """Reason why the rewritten model did not run, first wrong write, or ""."""
     module: ModuleRuns | None = None
-    """Result of running the C module, or None if no C module was given."""
+    """Result of running the C module, or None without a C module."""
     planned_for: str = ""
-    """Kernel library that a model of builtin operators requires, "any", or "" for other models."""
+    """Kernel library that a model of builtin operators requires, "any" if it requires none, or "" for a model with
+    custom operators.
+    """
     steps: int = 0
     every_value: int = 0
-    """Number of inferences in which each byte of an input takes every value."""
+    """Number of inferences in which a byte of an input takes every value."""
     constants: ComparedConstants | None = None
-    """Comparison of the models' constants, or None if they were not compared."""
+    """Comparison of the models' constants, or None if it was not made."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads on which the rewritten model ran: 1, or 1 and 2 for a model that is made for two cores."""
+    """Numbers of threads on which the rewritten model ran: 1, or both 1 and 2 for a model made for two cores."""
     undefined: str = ""
-    """Reason why TFLM's results of the original model are undefined and may differ between runs, or ""."""
+    """Reason why TFLM's outputs of the original model are undefined and may vary, or ""."""
 
     @property
     def bit_exact(self) -> bool:
-        """Whether no comparison found a difference."""
         same = self.difference is None and (self.module is None or self.module.bit_exact)
         return same and not self.failure and not (self.constants and self.constants.different)
 
     @property
     def tried(self) -> int:
-        """Number of inferences that were compared."""
+        """Number of compared inferences."""
         return self.runs + self.extremes + self.every_value + self.files + self.steps
 
     @property

@@ -1,4 +1,4 @@
-"""Verifies that two models compute the same outputs, byte for byte, by running both."""
+"""Runs two models, and verifies that they compute the same output bytes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -46,12 +46,12 @@ from tflm_memopt.runtime.verification import (
 from tflm_memopt.runtime.windows import step_elements
 
 SECONDS = 2.0
-"""Time in seconds for all runs of a model, if the user gives no number of runs."""
+"""Time in seconds for all runs of a model, if the user does not set the number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of inferences with random inputs, however long they take."""
+"""Minimum number of inferences with random inputs. The time limit does not lower this number."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Maximum bytes of the inputs and outputs of all runs of a model."""
+"""Largest total size in bytes of the inputs and outputs of all runs of a model."""
 
 
 def verify(
@@ -65,7 +65,7 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Run both models on random, extreme and the user's inputs, and compare every byte.
+    """Run both models on random inputs, extreme inputs and the user's inputs, and compare all output bytes.
 
     The module convert/verify.py describes the parameters and errors, and also compares constants.
     """
@@ -140,13 +140,13 @@ class Pair:
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model, as if its whole input were in the arena."""
+    """The rewritten model, as if its whole input were in the arena."""
     changes: Changes
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Run both models on all cases. Raises ModelError if the original model does not run. `done` is the number of
-        earlier cases.
+        """Run both models on all cases. Raises ModelError if the original model does not run. The argument `done` is
+        the number of earlier cases.
         """
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
@@ -159,21 +159,22 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run further cases while time is left. Return the outcomes, the number of further cases, and how many of them
-        are from every_value(). `drawn` is the number of random cases before. Without further cases, the outcomes are
-        `first`.
+        """Run further cases while time is left. The argument `drawn` is the number of earlier random cases.
+
+        Return the outcomes, the number of further cases, and the number of cases from every_value(). If there are no
+        further cases, return the outcomes `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
 
 
 def message(model: Model) -> list[ProgramOp]:
-    """Return those operators of a device's model that send or receive rows."""
+    """Return the operators of a device's model that send or receive rows."""
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return a model's programs, or no programs if one is damaged. TFLM refuses a model with a damaged program."""
+    """Return the programs of a model, or an empty list if a program is damaged. TFLM refuses a damaged program."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:
@@ -192,9 +193,9 @@ def _is_for_two_cores(model: Model) -> bool:
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """Return the rewritten graph with its whole input in the arena, and how its inputs and outputs were changed.
+    """Return the rewritten graph with its whole input in the arena, and the changes of its inputs and outputs.
 
-    Raises InterfaceError, and UsageError if two cores were requested for a model that is made for one.
+    Raises InterfaceError. Raises UsageError if two cores were requested for a model that is made for one core.
     """
     if cores == 2 and not _is_for_two_cores(after):
         hint = "optimize --cores 2, or verify without --cores"
@@ -233,8 +234,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the formats of the rewritten model.
 
-    The inference reads the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two of the
-    random inputs changes the outputs. Raises ModelError if the two models differ, and the errors of verify().
+    The inference takes the first of the user's arrays `inputs`, or random inputs. Exchanging two random inputs changes
+    the outputs, if possible. Raises ModelError if the models differ, and the errors of verify().
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

@@ -1,4 +1,4 @@
-"""Uses TFLM's official Python wheel with our custom operator."""
+"""Uses TFLM's official Python wheel with the custom operators."""
 
 import contextlib
 import ctypes
@@ -21,22 +21,23 @@ from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
 VERSION = "0.dev20261023182759"
-"""The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
+"""Version of TFLM's wheel. The file custom_ops/host/wheel_shim.cpp supports only the binary layout of this version."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds our operators. The wheel looks it up among global symbols."""
+"""Name of the C function that adds the custom operators. The wheel searches the global symbols for this name."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
 
 def interpreter(model: bytes, arena_size: int) -> Any:
-    """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with our operators and allocated tensors.
+    """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with custom operators and allocated tensors.
 
-    The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status. The status 0 means
-    success, and kTfLiteAbort means that the operator waits for input. Call `set_input()` before every `invoke()`, since
-    TFLM reuses the input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and
-    RuntimeError if the model does not fit the arena or an operator refuses it. TFLM's messages go to the process's
-    stderr.
+    The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status. Status 0 means
+    success. The status kTfLiteAbort means that the operator waits for input. Call `set_input()` before every
+    `invoke()`, since TFLM reuses the bytes of the input.
+
+    Raises RuntimeUnavailable if the wheel or the compiled operator is missing. Raises RuntimeError if the model does
+    not fit the arena or an operator refuses the model. TFLM's messages go to stderr of the process.
     """
     runtime = require()
     model = bytes(model)  # CPython aligns bytes objects to 16 bytes.
@@ -45,26 +46,24 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the data that external inputs read, for all interpreters of this process. The caller must keep the data in
-    place.
-    """
+    """Set the data of external inputs for all interpreters of the process. The caller must keep the data in place."""
     _shim().TmoSetSource(ctypes.byref(source))
 
 
 def provide_memory(nbytes: int) -> None:
-    """Provide this number of bytes of slow memory, filled with noise, for every interpreter of this process."""
+    """Provide `nbytes` bytes of slow memory, filled with noise, for all interpreters of the process."""
     _shim().TmoSetMemory(_noise(nbytes).ctypes.data, nbytes)
 
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return random bytes at a 16-byte boundary. The cache keeps the memory alive and in place."""
+    """Return random bytes at a 16-byte boundary. A cache keeps the memory alive and in place."""
     return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set on how many threads each interpreter of this process runs programs made for two cores. `seed` is the seed of
-    random delays around barriers, or 0 for no delays.
+    """Set the number of threads that run programs made for two cores, for all interpreters of the process. The argument
+    `seed` is the seed of random delays at barriers, or 0 for no delays.
     """
     _shim().TmoSetCores(cores, seed)
 
@@ -74,13 +73,11 @@ def use_own(kernels: Path) -> None:
 
 
 class Link:
-    """Connects this process, which plays one of several devices, with the other devices. Models exchange rows through
-    sockets.
-    """
+    """Connects this process with the processes of other devices. Their models exchange rows through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. `sockets` has the file descriptor of each device's socket, or -1 for this device. `patience`
-        is the longest time to wait for a row, in milliseconds.
+        """Open the link. Element k of `sockets` is the file descriptor for device k, or -1 for this device. The longest
+        time to wait for a row is `patience`, in milliseconds.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
@@ -112,8 +109,8 @@ def exists_here() -> bool:
 
 @functools.cache
 def require() -> Any:
-    """Load our operator as a global symbol, where the wheel finds it, and return the wheel's module. Raises
-    RuntimeUnavailable if a package is missing, with its name.
+    """Load the custom operators as a global symbol for the wheel, and return the wheel's module. Raises
+    RuntimeUnavailable with the name of a missing package.
     """
     # Importing importlib.metadata is slow.
     from importlib import metadata  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Feeds a model that has a sliding input with only those rows of a sequence that are new in each inference."""
+"""Runs a model with a sliding input on a sequence. Each inference gets only the new rows of the sequence."""
 
 from dataclasses import replace
 
@@ -10,21 +10,21 @@ from tflm_memopt.runtime.stimuli import Array, Run, Steps, sequence
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Return the number of elements in the new rows of each inference, or 0 for a model without a sliding input."""
+    """Return the number of new elements in each inference, or 0 for a model without a sliding input."""
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of each inference that fills a sliding input, with `elements` elements per inference. If the
-    rows of the first inference are too few, zeros precede them.
+    """Divide a full window into the rows of consecutive inferences, with `elements` elements each. Zeros precede the
+    first rows if they are too few.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Finds the new rows of each input in a sequence of sliding inputs. Each inference has `elements` new elements."""
+    """Finds the new rows in a sequence of sliding inputs. Each inference has `elements` new elements."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
@@ -41,7 +41,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return consecutive inputs of a model with a sliding input. `graph` is the original model."""
+    """Return consecutive inputs of a model with a sliding input. The argument `graph` is the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

@@ -1,10 +1,10 @@
-"""Runs models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
+"""Runs models under the official TFLM wheel, each in a process of its own: `python -m tflm_memopt.runtime.worker`.
 
-A crash in native code (of the operator or of TFLM) ends only the process of one model. Python imports its modules only
-once, because each model runs in a fork of the worker. A line of standard input is a JSON list that starts a fork: [DIR,
-RUNS, OUTPUTS, INPUT, RESETS, CORES]. The worker prints the fork's exit code. The folder DIR contains the files MODEL
-and INPUTS. After all runs, the fork writes the files OUTPUTS and LOG into DIR. LOG has TFLM's output, which contains
-the arena figures.
+A crash in native code ends only the process of one model. Each model runs in a fork of the worker, so that Python
+imports its modules only once. A line of standard input starts a fork and is a JSON list: [DIR, RUNS, OUTPUTS, INPUT,
+RESETS, CORES]. The worker prints the exit code of the fork. The folder DIR contains the files MODEL and INPUTS. After
+all runs, the fork writes the files OUTPUTS and LOG into DIR. The file LOG has TFLM's output with the sizes of the
+arena.
 """
 
 import contextlib
@@ -28,9 +28,9 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input. Element i of an array is the value in run i."""
+"""File with an array for each model input. Element r of an array is the value in run r."""
 OUTPUTS = "outputs.npz"
-"""File with an array for each model output. Element i of an array is the value in run i."""
+"""File with an array for each model output. Element r of an array is the value in run r."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
@@ -52,7 +52,7 @@ def load(path: Path) -> list[Array]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes in bytes to try, from the model's size up to a limit. Each size is twice the previous size.
+    """Yield arena sizes in bytes. The first size depends on the model's size, and each further size is twice as large.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -65,7 +65,9 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """Return an interpreter with the first arena size that AllocateTensors accepts. TFLM does not say why it fails."""
+    """Return an interpreter with the smallest tried arena that AllocateTensors accepts. TFLM does not report why it
+    fails.
+    """
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
         print(ATTEMPT, size, "B", file=sys.stderr, flush=True)
@@ -77,9 +79,10 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run the file MODEL on all inputs of the file INPUTS, and write the file OUTPUTS. `where` is the place of the
-    model's input. Before each run in `resets`, the interpreter is reset. `cores` is the number of threads, which are
-    delayed at random after run 0.
+    """Run the model in the file MODEL on the inputs in the file INPUTS, and write the file OUTPUTS.
+
+    The argument `where` is the place of the model's input. The interpreter is reset before each run in `resets`. The
+    model runs on `cores` threads, which are delayed at random after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -105,7 +108,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
     """Call run() in a forked process. Return the exit code of the fork, or the negative number of the signal that ended
-    it.
+    the fork.
     """
     child = os.fork()
     if not child:
