@@ -10,7 +10,6 @@ from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadat
 from tflm_memopt.model.reader import Model
 
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
-"""Smallest and largest height and width in pixels of an input that is treated as an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,6 @@ class Image:
     type: str
     lowest: int
     highest: int
-    """Minimum and maximum of the quantized input values, or 0 and 0 for an input of real values."""
     black: float
     white: float
     """Real input value for a black pixel (brightness 0), and real input value for a white pixel (brightness 255)."""

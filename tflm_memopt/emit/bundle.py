@@ -92,7 +92,6 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 MODULE = "c"
 ONE_CORE = (MODULE, "stm32cube")
-"""Emitters whose programs run on one core."""
 
 
 def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:

@@ -38,7 +38,6 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return the flash of a model with all its subgraphs. The argument `nbytes` is the size of the model's file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -55,14 +54,12 @@ def is_module(model: Model) -> bool:
 
 
 def module_firmware(model: Model) -> Firmware:
-    """Return the flash of a model's C module, without the stored sample of the self-test."""
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
     return replace(firmware_of(model, nbytes), interpreter=False)
 
 
 def module_arena(model: Model, abi: Abi) -> Arena:
-    """Return the static RAM of a model's C module."""
     return modules_arena([module("model", model)], abi)
 
 

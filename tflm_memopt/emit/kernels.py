@@ -16,11 +16,8 @@ class Needs:
     """
 
     kinds: int = 0
-    """Mask of the operator types (TMO_OP_*) that occur with unpacked weights."""
     packings: int = 0
-    """Mask of the orders of packed weights (TMO_PACKING_*) that occur."""
     parts: int = 0
-    """Mask of the parts of the executor (TMO_PART_*) that run the programs."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:

@@ -26,7 +26,6 @@ def folder() -> Path:
 
 
 def include_flags() -> tuple[str, ...]:
-    """Return compiler flags for the include folders of the C library."""
     return tuple(f"-I{folder() / part}" for part in INCLUDED)
 
 

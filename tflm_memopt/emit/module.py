@@ -18,8 +18,6 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """C names that an application defines for each of its models. The models share an arena."""
-
     header: str
     prefix: str
     model: str
@@ -62,7 +60,6 @@ class Module:
 
     @property
     def library(self) -> str:
-        """C name of the tmo_library with the code for the module."""
         return symbol(self.library_stem)
 
     @property

@@ -79,7 +79,6 @@ class _Region:
     sizes: list[int]
     check: str
     run: str
-    """C calls that check and run the program of a custom operator."""
 
 
 def _region(m: Module, k: int, region: CustomOperator) -> _Region:

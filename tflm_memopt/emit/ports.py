@@ -28,8 +28,6 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Inputs and outputs of a C module in the order of the .tflite file. An external input is not listed."""
-
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 

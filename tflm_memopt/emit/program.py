@@ -27,8 +27,6 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """C++ code that differs between Arduino, ESP-IDF and programs without an operating system."""
-
     includes: tuple[str, ...]
     clock: str
     say: str
@@ -37,7 +35,6 @@ class Platform:
     unit: str = "us"
     cameras: bool = True
     counter: str = ""
-    """Body of a C++ function that reads the cycle counter, or "" for a core without a counter."""
     team: str = ""
     """C++ code of the function second_core(), or "" for a chip with one core. The function returns a tmo_team, or NULL.
     """
@@ -53,9 +50,7 @@ class Subject:
     report: Report
     border: Border
     sample: Sample
-    """An example input with its expected outputs. The program runs the example first."""
     labels: tuple[str, ...] = ()
-    """Labels of the values of the first output. The tuple may be empty."""
     pixels: tuple[float, float] | None = None
     """Mean and standard deviation of the pixels of the training images, or None if unknown."""
 
@@ -81,7 +76,6 @@ class Result:
     quantized: bool
     format: str
     name: str
-    """C expression of the value that printf inserts for the first % in `format`."""
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:

@@ -23,9 +23,7 @@ from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
-"""Name of a library for PlatformIO, which contains TensorFlow Lite Micro for all Arduino cores."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
-"""Name of a library for PlatformIO, which contains the driver of the camera OV7675."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -37,7 +35,6 @@ _DWT = """\
   return 0;
 #endif
 """
-"""Body of a C++ function that reads the cycle counter of the debug unit DWT. Cores from Cortex-M3 on have a DWT."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
@@ -177,13 +174,10 @@ _ESP_TFLM = """\
 dependencies:
   espressif/esp-tflite-micro: "^1.3.1"
 """
-"""Dependency on TensorFlow Lite Micro for a project without the C library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The contents of a project with one model, or with an application of several models."""
-
     name: str
     main: Callable[[Platform], str]
     files: Texts
@@ -329,7 +323,6 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of boards on which a model fits. If there are none, return boards with too little RAM or flash."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

@@ -13,11 +13,9 @@ C_TYPES: Mapping[str, str] = {
 }  # fmt: skip
 """C types by element type of the tensor. C11 has no half-precision type, so a FLOAT16 element is a 16-bit integer."""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Minimum and maximum value of each quantized element type."""
 
 
 def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield the C function NAME_quantize(), which converts a real value to an element of a quantized input."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
@@ -34,7 +32,6 @@ def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
 
 
 def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield the C function NAME_real(), which converts an element of a quantized output to a real value."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found

@@ -13,8 +13,6 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts about the models of a project for its README.md."""
-
     name: str
     models: tuple[str, ...]
     arena: str

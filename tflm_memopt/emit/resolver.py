@@ -49,7 +49,6 @@ Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
-"""Methods that TFLM's op resolver lacked in October 2023."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,6 @@ def _builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def enough(arenas: Mapping[str, int]) -> int:
-    """Return the largest of several arena sizes in bytes, rounded up to a multiple of ARENA_ALIGNMENT."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 

@@ -23,8 +23,6 @@ STACK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """The chip of a board: its name in STM32CubeIDE, and its settings for linker and compiler."""
-
     mcu: str
     fpu: str = ""
     """Argument of the compiler option -mfpu, or "" for a chip without FPU."""

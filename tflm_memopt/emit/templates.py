@@ -15,5 +15,4 @@ TEMPLATES = Environment(
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return the text of a Jinja template after replacing its variables by the values in `context`."""
     return TEMPLATES.get_template(template).render(**context)

@@ -76,7 +76,6 @@ class Builder:
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major(shape, strides)))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
-        """Declare constants that are stored in the kernel's C code."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major((len(values),)), values=values))
 
     @contextmanager
@@ -120,7 +119,6 @@ class Builder:
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:
-        """Copy a number or a register to a new register."""
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Number) -> Reg:
@@ -169,7 +167,6 @@ class Builder:
         return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
 
     def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
-        """Clamp `value` to a range. The type `kind` must hold both bounds of the range."""
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))
 

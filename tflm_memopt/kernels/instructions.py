@@ -25,7 +25,6 @@ class Instruction:
     takes: Shape
     text: str
     width: int = 0
-    """Element width in bits that the vector unit must have, or 0 for any width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,7 @@ class LaneUnit:
     type: str
     load: Mapping[Type, str]
     last: str
-    """Statement at the start of a loop's last iteration. The statement masks the lanes after the `{left}` remaining
-    elements.
-    """
     last_load: Mapping[Type, str]
-    """C expression that replaces `load` in the last iteration. Masked lanes become 0."""
     store: Mapping[Type, str]
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
@@ -69,7 +64,6 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """Functions that replace operations without a vector instruction, by the operation's name."""
     vectors: VectorUnit | None = None
     begins: str = ""
     lanes: LaneUnit | None = None
@@ -77,7 +71,7 @@ class InstructionTable:
     head: str = ""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Return the instruction for an operation. Raises KernelError if the core has no fitting instruction."""
+        """Raises KernelError if the core has no instruction for the operation."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:

@@ -15,7 +15,6 @@ from functools import reduce
 from typing import TypeAlias
 
 Extents: TypeAlias = Mapping[str, int]
-"""Values of extents, parameters and loop variables."""
 
 
 class Memory(enum.Enum):
@@ -110,7 +109,6 @@ class Index:
         return frozenset(name for _, names in self.terms for name in names)
 
     def put(self, name: str, value: Index | int) -> Index:
-        """Return the expression after replacing the variable `name` by the expression `value`."""
         values = [
             [Index.of(factor), *(value if n == name else Index.name(n) for n in names)] for factor, names in self.terms
         ]
@@ -138,7 +136,6 @@ class Array:
     type: Type
     shape: tuple[Index, ...]
     strides: tuple[Index, ...]
-    """Distance in elements between consecutive indices of each axis."""
     written: bool = False
     values: tuple[int, ...] = ()
     aligned: bool = True
@@ -147,7 +144,6 @@ class Array:
     """True if the C code gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
-        """Return the position of an element, counted in elements from the start of the tensor."""
         return sum((index * stride for index, stride in zip(at, self.strides, strict=True)), Index(()))
 
     @property
@@ -167,7 +163,6 @@ class Reg:
 
 
 Operand: TypeAlias = Reg | Index
-"""A register, or a number that is the same for all lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +206,6 @@ class For:
     step: int = 1
     """Number of iterations that the attribute `body` runs at once."""
     rest: tuple[Statement, ...] = ()
-    """Statements that run the remaining iterations one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +225,10 @@ Statement: TypeAlias = Load | Compute | Store | For | When
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """A kernel, as described or after rewriting."""
-
     name: str
     about: str
     extents: tuple[str, ...]
     parameters: tuple[str, ...]
-    """Names of numbers that are known only when the kernel runs, such as zero points."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = ()
@@ -266,10 +257,6 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement after replacing its registers and indices. The statements inside a loop or a condition stay as
-    they are.
-    """
-
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)
 

@@ -35,7 +35,6 @@ Arrays = Mapping[str, NDArray[np.generic]]
 Number: TypeAlias = Any
 """Value of a register: an int, or a numpy.float32."""
 Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
-"""A statement, and the values of extents, parameters and loop variables."""
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
@@ -62,7 +61,6 @@ def round_shift(x: int, exponent: int) -> int:
 
 
 def shift_right_rounded(x: int, exponent: int) -> int:
-    """Return x / 2^exponent, with halves rounded up."""
     return (x + ((1 << exponent) >> 1)) >> exponent
 
 

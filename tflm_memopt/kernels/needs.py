@@ -87,7 +87,6 @@ class InputNeed:
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Names of operations that combine several input values."""
     early: bool
     """True if each iteration of a loop loads all of its values before its first store."""
 
@@ -123,7 +122,6 @@ class _Source(NamedTuple):
     """Pairs of an expression and a limit. The kernel loads the element only if each expression is in [0, limit)."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
-    """True if the value of a register is added to the index."""
 
 
 Sources: TypeAlias = frozenset[_Source]

@@ -37,7 +37,6 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
 
 
 def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[int, int]]]:
-    """Return all statements in order, and the first and last position of each loop."""
     order: list[Statement] = []
     loops: list[tuple[int, int]] = []
     for one in body:
@@ -54,7 +53,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return the position of each register's last use. A value from before a loop is kept until the loop ends."""
+    """A value from before a loop is kept until the loop ends."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

@@ -158,9 +158,6 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run turns[0] iterations at once until too few iterations remain. Then continue with turns[1] iterations, and so
-    on.
-    """
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)

@@ -59,7 +59,6 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
-    """Return the C lines of a kernel. Raises KernelError for unsupported statements."""
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
     return joined(writer.lines)
@@ -72,7 +71,7 @@ def joined(lines: Sequence[str]) -> list[str]:
         if begins is None:
             text += run
             continue
-        whole = [line.removeprefix(begins).replace(" ", "\0") for line in run]  # a line wraps only between declarations
+        whole = [line.removeprefix(begins).replace(" ", "\0") for line in run]
         rows = textwrap.wrap(", ".join(whole).replace(";,", ","), WIDTH - len(begins), break_long_words=False)
         text += [row.replace("\0", " ") for row in (begins + rows[0], *(" " * len(begins) + row for row in rows[1:]))]
     return text
@@ -80,7 +79,6 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 DECLARATION = re.compile(r" *(?:const )?u?(?:int\d+_t|float) (?=\w+ = .*;$)")
 WIDTH = 140
-"""Largest number of columns of a line of generated C."""
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
@@ -94,8 +92,8 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return the definition of a C function. The text `head` is the function's declaration, and `ends` is its last
-    statement. The mapping `given` has the C expression of each extent, parameter or tensor.
+    """The text `head` is the function's declaration, and `ends` is its last statement. The mapping `given` has the C
+    expression of each extent, parameter or tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -153,7 +151,6 @@ def _anywhere(tensor: Array) -> bool:
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """Return the C expression of a base address, and the index of an element relative to the base address."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
@@ -367,7 +364,6 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression of a pointer's first address, and the element's offset from the pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

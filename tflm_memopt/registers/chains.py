@@ -8,7 +8,6 @@ from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile
 
 
 def bare(cursor: Cursor) -> Cursor:
-    """Return the expression without parentheses and implicit conversions."""
     while cursor.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
         children = [child for child in cursor.get_children() if child.kind.is_expression()]
         if len(children) != 1:
@@ -127,7 +126,6 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the variables of an expression, and "" if it has a call, a member or a unary operator."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

@@ -16,7 +16,6 @@ Edges = AbstractSet[tuple[int, int]]
 """Pairs of accesses that must not be combined, given by their indices in the function. The earlier access comes first.
 """
 Regions = list[list[FieldAccess]]
-"""Sets of accesses, each in source order. All accesses of a set become one access."""
 
 
 def conflicts(function: Function) -> Edges:

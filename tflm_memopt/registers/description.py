@@ -9,7 +9,7 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Number of bits of a register in a generated layout. The buses of microcontrollers transfer whole words."""
+"""The buses of microcontrollers transfer whole words."""
 
 
 class AccessType(Enum):
@@ -80,7 +80,6 @@ class Field:
     reset: int | None = None
     """Reset value of the field's register, or None if unknown. Bits outside of fields keep their reset value."""
     original: str = ""
-    """Name of the field in the description, if flatten.py renamed the field."""
 
     @property
     def key(self) -> FieldName:
@@ -88,7 +87,6 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """Mask of the field's bits in the register. For an array, the mask covers the first element."""
         return ((1 << self.bits) - 1) << self.place.bit
 
     @property
@@ -156,8 +154,6 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All peripherals and all groups. A group comes after the groups that it contains."""
-
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
     is_fixed: bool

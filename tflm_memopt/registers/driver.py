@@ -23,8 +23,6 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A struct member in an expression. The attribute `span` reaches from the start of the expression to the member."""
-
     member: Field | SubGroup
     span: Span
     index: int | None = None
@@ -52,8 +50,6 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block. The attribute `blocks` has the indices of the enclosing blocks, outermost first."""
-
     span: Span
     context: Context
     blocks: tuple[int, ...] = ()

@@ -17,8 +17,6 @@ from tflm_memopt.registers.parse import ParsedFile
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. The totals `loads` and `stores` are over all accessor calls."""
-
     driver: str
     header: str
     calls: int
@@ -37,10 +35,9 @@ class Generated:
     combined: Version
     memory_map: int
     regions: Mapping[str, Sequence[Sequence[str]]]
-    """For each function, the sets of accesses that become one access."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files and return their paths. Writes nothing if a path is in `sources` or cannot be written."""
+        """Writes nothing if a path is in `sources` or cannot be written."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         return write_files(files, sources)
 

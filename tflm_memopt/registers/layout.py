@@ -8,12 +8,11 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, Field,
 from tflm_memopt.registers.flatten import Groups
 
 Combination = frozenset[tuple[str, str]]
-"""Fields that are accessed together. Each field is given by the names of its group and of the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A bus word, or an array of bus words. The attribute `byte` is the offset in the group."""
+    """A register may be an array of bus words. The attribute `byte` is the offset in the group."""
 
     byte: int
     bits: int
@@ -39,7 +38,6 @@ class Register:
 
     @property
     def reads(self) -> int:
-        """Mask of the bits that can be 1 when the register is read."""
         return self.full if self.reset is None else self.used | self.reset
 
     @property

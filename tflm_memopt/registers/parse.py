@@ -13,17 +13,14 @@ from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import SourceLine
 
 Cursor: TypeAlias = Any
-"""A node of clang's syntax tree, which has no Python types."""
+"""The Python package of libclang has no types."""
 CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = "prelude.h"
-"""Name of a header that the parser includes before the first line of each file."""
 WORDS = "register_words.h"
 PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
-"""Words of the language extension in drivers, each with its replacement in plain C."""
 LARGEST = 64
-"""Largest number of bits of a field."""
 _INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
 _HEADERS = {
     "stdbool.h": "#ifndef __cplusplus\n#define bool _Bool\n#define true 1\n#define false 0\n#endif\n",
@@ -66,9 +63,7 @@ def words(annotation: str = "") -> str:
 
 
 class ParsedFile:
-    """A C file that libclang has parsed. The attribute `texts` has contents of headers. Other headers are searched in
-    `folders`.
-    """
+    """The attribute `texts` has contents of headers. Other headers are searched in `folders`."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

@@ -44,7 +44,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""A span of the source, and its new text. With an empty span, the edit only inserts text."""
+"""With an empty span, the edit only inserts text."""
 
 
 class _Writer:
@@ -71,7 +71,7 @@ class _Writer:
                 self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Write code that reads all combined fields once. Return the variable with the value of each access."""
+        """Return the variable with the value of each access."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}

@@ -223,7 +223,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
 
 
 def _word(name: str) -> str:
-    """Return the C identifier for a name of an SVD file, without the [%s] or %s of an array."""
+    """In an SVD file, the name of an array contains [%s] or %s."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 

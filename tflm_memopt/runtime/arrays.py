@@ -12,7 +12,6 @@ from tflm_memopt.files import start_of
 from tflm_memopt.runtime.stimuli import Array
 
 START = 512
-"""Number of bytes from the start of a file that show the file's format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     *((start, "an image", IMAGES) for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")),
@@ -20,7 +19,6 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""The first bytes and the name of each file format, and code that converts the format to .npy."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 

@@ -50,7 +50,6 @@ class Ran:
     outputs: tuple[Array, ...]
     sanitized: bool
     selftest: int
-    """Number of wrong bytes in the C module's self-test."""
     failure: str
 
 
@@ -212,7 +211,6 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 
 OTHER_MODULE = "not a module of this model"
-"""Message of the C compiler if the inputs or outputs of the module differ from those of the model."""
 GIVEN_UP = 2
 """Index of a run. Before this run, the test program pushes half of another input and then resets the module."""
 

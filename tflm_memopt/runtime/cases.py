@@ -41,7 +41,6 @@ class Difference:
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of different elements in the first output that differs."""
     ulps: int | None = None
     """Largest difference of float32 values in units of the last place, or None for integers."""
 

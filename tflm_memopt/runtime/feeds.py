@@ -25,7 +25,6 @@ missing.
 RESET_BEFORE = 2
 """Index of an inference. Before this inference, half of another input is pushed, and then the interpreter is reset."""
 BORDER = 3
-"""Width in pixels of the margin around the input in a larger camera frame."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:

@@ -45,7 +45,6 @@ class Status(enum.IntEnum):
 WAIT = 2
 MORE = 1
 INT8, UINT8 = 0, 1
-"""Formats of an external input: signed bytes and unsigned bytes."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
@@ -223,9 +222,8 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
-    All other bytes of the arena are random. The run updates `state`, if given. Raises ModelError if the executor
-    refuses the program. Raises PlanError if an iteration writes outside its own pixels, its sums and the counters of
-    its group.
+    All other bytes are random. The run updates `state`, if given. Raises ModelError if the executor refuses the
+    program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None
@@ -285,7 +283,7 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """Return the header of a program. For a program that is too short, all fields of the header are 0."""
+    """If a program is too short, all fields of its header are 0."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 
@@ -354,7 +352,6 @@ class _Buffers:
         self.inputs = [np.array(i, order="C") for i in inputs]
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Rows of a streamed input, in one array for each push."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))

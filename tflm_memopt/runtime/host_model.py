@@ -105,7 +105,6 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the program of one operator. Its inputs and output are whole tensors, and its workspace is a counter."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

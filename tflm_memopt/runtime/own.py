@@ -48,7 +48,7 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
 
 
 def _built() -> Path:
-    """Compile the user's kernels once per process. Raises RuntimeUnavailable without a C compiler."""
+    """Raises RuntimeUnavailable without a C compiler."""
     with _COMPILING:
         return _compiled(source("tmo_own_all"))
 

@@ -24,7 +24,6 @@ ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """Lines that TFLM's RecordingMicroAllocator::PrintAllocations prints (recording_micro_allocator.cc)."""
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
-"""Number of lines at the end of TFLM's output that an error message repeats."""
 
 _reading = threading.Lock()
 """Lock for reading arrays. NumPy reads the header of an array with `ast`, which CPython 3.11 cannot run in two threads
@@ -151,7 +150,6 @@ def recorded(log: str) -> RecordedArena:
 
 
 def _failure(returncode: int, log: str) -> str:
-    """Return one line that tells how a process ended. The line contains TFLM's output for the largest arena."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"

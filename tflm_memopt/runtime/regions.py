@@ -31,7 +31,6 @@ class CustomOperator:
     input: int = InputPlace.ARENA
     """Place of the program's first input, as a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
-    """True if an invocation may stop after an iteration. The next invocation then continues."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:

@@ -13,7 +13,6 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Largest magnitude of random floats for inputs of unknown range."""
 INDEX_LIMIT = 127
 """Largest random integer of 32 or 64 bits. A smaller table that the integer indexes lowers this limit."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
@@ -23,7 +22,6 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 EXTREME_EVERY = 7
 """A sequence of inferences has extreme inputs once in this number of inferences."""
 EVERY = 256
-"""Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 SIDES = 3
 """Number of tested floats at the border between two quantized values: the border, and the next float on each side."""

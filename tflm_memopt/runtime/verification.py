@@ -33,8 +33,6 @@ class PortBytes:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRuns:
-    """Result of running a C module of `optimize --emit c` on this machine."""
-
     source: str
     sanitized: bool
     runs: int
@@ -99,7 +97,6 @@ class Verification:
 
     @property
     def tried(self) -> int:
-        """Number of compared inferences."""
         return self.runs + self.extremes + self.every_value + self.files + self.steps
 
     @property

@@ -140,14 +140,11 @@ class Pair:
     rewritten: bytes
     before: Graph
     seen: Graph
-    """The rewritten model, as if its whole input were in the arena."""
     changes: Changes
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Run both models on all cases. Raises ModelError if the original model does not run. The argument `done` is
-        the number of earlier cases.
-        """
+        """Raises ModelError if the original model does not run. The argument `done` is the number of earlier cases."""
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
@@ -174,7 +171,7 @@ def message(model: Model) -> list[ProgramOp]:
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return the programs of a model, or an empty list if a program is damaged. TFLM refuses a damaged program."""
+    """TFLM refuses a model with a damaged program, so the list is then empty."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:

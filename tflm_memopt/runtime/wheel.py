@@ -73,8 +73,6 @@ def use_own(kernels: Path) -> None:
 
 
 class Link:
-    """Connects this process with the processes of other devices. Their models exchange rows through sockets."""
-
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
         """Open the link. Element k of `sockets` is the file descriptor for device k, or -1 for this device. The longest
         time to wait for a row is `patience`, in milliseconds.

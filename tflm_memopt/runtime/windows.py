@@ -10,7 +10,6 @@ from tflm_memopt.runtime.stimuli import Array, Run, Steps, sequence
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Return the number of new elements in each inference, or 0 for a model without a sliding input."""
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 

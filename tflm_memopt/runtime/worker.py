@@ -30,7 +30,6 @@ MODEL = "model.tflite"
 INPUTS = "inputs.npz"
 """File with an array for each model input. Element r of an array is the value in run r."""
 OUTPUTS = "outputs.npz"
-"""File with an array for each model output. Element r of an array is the value in run r."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
@@ -107,9 +106,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Call run() in a forked process. Return the exit code of the fork, or the negative number of the signal that ended
-    the fork.
-    """
+    """Return the exit code of the fork, or the negative number of the signal that ended the fork."""
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The fork must not outlive its parent.

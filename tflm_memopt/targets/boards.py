@@ -96,7 +96,6 @@ class Board:
 
     @property
     def flash_core(self) -> str:
-        """Core in flash.json with the code sizes for the board."""
         return self.measured_core or OTHERS
 
 

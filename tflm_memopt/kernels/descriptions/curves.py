@@ -23,7 +23,6 @@ ONE_MORE = (
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)) for index i, rounded as in TFLM."""
 STEPS = 512
-"""Number of intervals of a table over all int16 values."""
 RANGE = np.float32(65535)
 
 
@@ -95,7 +94,6 @@ def curve_s16(b: Builder) -> None:
 
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
-    """Return the result of TFLM's LUTLookup() for a value. The value is first saturated to int16."""
     value = b.compute("min", INT32, b.compute("max", INT32, value, -32768), 32767)
     from_zero = b.compute("add", INT32, value, 32768)
     entry, further = _interpolated(b, table, from_zero, 7)

@@ -110,8 +110,6 @@ def mapped(
     of: Type = Type.FLOAT32,
     to: Type = Type.FLOAT32,
 ) -> KernelProgram:
-    """Describe a function of one operand. The argument `make` declares parameters and returns a Python function."""
-
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
         x, y = b.ram("x", of, n), b.output("y", to, n)

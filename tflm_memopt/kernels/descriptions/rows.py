@@ -94,7 +94,6 @@ batch_matmul_f32 = _batch_matmul("batch_matmul_f32", Type.FLOAT32)
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Interpolate between adjacent pixels. At the border of the input, both neighbours are the last pixel or row."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")
