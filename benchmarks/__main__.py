@@ -49,7 +49,7 @@ FOLDERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """If `page` is empty, the table is printed and written nowhere."""
+    """If the field `page` is empty, the table is only printed."""
 
     page: str
     name: str
@@ -57,7 +57,7 @@ class Table:
     folders: Sequence[str] = ()
     """Names of the options --models, --nets and --public whose folders the table needs."""
     timed: bool = False
-    """Whether the table has times measured on this machine, which the option --check does not compare."""
+    """Whether the table has times measured on this machine. The option --check does not compare such tables."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
@@ -94,7 +94,7 @@ TABLES = (
 
 
 def printed(table: Table, folders: Sequence[Path]) -> str:
-    """In a new process, no caches of other tables shorten the measured times."""
+    """Each table is made in a new process, so that caches of other tables do not shorten the measured times."""
     options = [f"--{name}={folder}" for name, folder in zip(table.folders, folders, strict=True)]
     command = [sys.executable, __file__, table.name, *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")

@@ -36,7 +36,7 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""For each model of a family, the counted instructions of Invoke(), then of each operator."""
+"""For each model of a family, the numbers of instructions of Invoke() and of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
@@ -62,8 +62,8 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of Invoke() for a model without operators, and TFLM's overhead for each operator in
-    instructions.
+    """Return the number of instructions of Invoke() without operators, and the additional number of instructions for
+    each operator.
     """
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
@@ -73,7 +73,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return for each network the relative error of the estimate."""
+    """Return the relative error of the estimate for each network."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():

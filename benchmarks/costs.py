@@ -56,7 +56,7 @@ PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
-"""A fit with 0 minimizes absolute errors, and a fit with 1 minimizes relative errors."""
+"""With the value 0, the fit minimizes absolute errors. With the value 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
 """Factor by which the error of a kernel's fit may grow if the fit omits costs that explain little."""
 MORE = 4
@@ -76,7 +76,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Instructions of a plan and of each operator. `steps` has the number of clock readings during each operator."""
+    """Number of instructions of a plan and of each operator. The field `steps` has the number of clock readings for
+    each operator.
+    """
 
     sample: Sample
     total: int
@@ -85,7 +87,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Return plans of random networks, which a file keeps for later fits."""
+    """Return plans of random networks, from a file if an earlier fit used them."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -96,7 +98,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Return plans of random networks, without those that the checker refuses."""
+    """Return plans of random networks. Plans that the checker refuses are left out."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -152,8 +154,8 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Plans that are too large for the core, or that need a libm, are omitted. Raises RuntimeError if an output byte is
-    wrong.
+    """Count the instructions of plans. Plans that are too large for the core or need a libm are left out. Raises
+    RuntimeError if an output byte is wrong.
     """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
@@ -173,7 +175,7 @@ def _keeps(sample: Sample) -> bool:
 
 
 def waits(outcome: Outcome) -> bool:
-    """Return whether a sliding window is not full yet, so that the inference ends without outputs."""
+    """Return whether an inference ended without outputs, because rows of the sliding input are missing."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
@@ -202,7 +204,9 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Fit a kernel's cost of each amount. A cost is omitted if it is 0, or if the error hardly grows without it."""
+    """Fit a kernel's instructions per unit of each type of work. A unit cost is left out if the error hardly grows
+    without it.
+    """
     from scipy.optimize import nnls  # noqa: PLC0415
 
     x, y = np.array(amounts, float), np.array(counts, float)
@@ -304,7 +308,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Count the instructions of plans with a kernel that is not in `known`."""
+    """Count the instructions of all plans that use a kernel outside the set `known`."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():

@@ -37,7 +37,7 @@ from tflm_memopt.targets.boards import Board, board, boards
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""Cores whose cycles are estimated from those of another core, with factors for the fewest and the most cycles.
+"""Cores whose cycles are estimated from the cycles of another core, with factors for the lower and the upper bound.
 
 On boards, the programs of tigris-bench need 0.66 to 0.88 times as many cycles on an M33 as on an M4, and 0.28 to 0.65
 times as many on an M7. In MLPerf Tiny, ST's library needs 0.81 to 0.90 times as many cycles on an M33 as on an M4, and
@@ -62,7 +62,9 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Raises RuntimeError if an output byte is wrong. If `fewest` is set, the plan has the fewest instructions."""
+    """Raises RuntimeError if an output byte is wrong. If `fewest` is true, the planner looks for the plan with the
+    fewest instructions.
+    """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
     most = None
@@ -108,7 +110,7 @@ def layer_table(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> str
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """The file `model` is loaded at the address `at`."""
+    """QEMU loads the file `model` at the address `at`."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -130,7 +132,7 @@ def emulated(core: str) -> Core:
 
 
 def flash_of(on: Board | None) -> FlashTiming:
-    """Raises RuntimeError if the timing is unknown."""
+    """Raises RuntimeError if the timing of the board's flash is unknown."""
     if on is not None and on.flash_timing is None:
         raise RuntimeError(f"{on.id}: the timing of its flash is unknown")
     return on.flash_timing if on and on.flash_timing else NO_WAIT

@@ -38,11 +38,13 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""For each core: the pipeline with the fewest cycles, and the pipeline with the most."""
+"""Pipelines of each core. The first one takes the fewest cycles, and the last one takes the most cycles."""
 AT_ONCE = 12
 """Maximum number of programs in one run, because the plugin records at most 63 inferences."""
 Rates = list[float]
-"""Lower and upper bound of the cycles per instruction without wait states, then the wait cycles of each flash."""
+"""Lower and upper bound of the cycles per instruction without wait states, then the wait cycles per instruction of each
+flash.
+"""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -69,7 +71,7 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """In the result, the key "" stands for all kernels together."""
+    """In the result, the key "" stands for the average of all kernels."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
     runner(core), cycles_trace.plugin()
@@ -119,7 +121,7 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Dense layers have their own entry, because they read each weight only once and gain nothing from a cache."""
+    """Dense layers have a separate entry, because they read each weight only once and gain nothing from a cache."""
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
     return {"": _rates([row for row in rows if row not in dense], waits), "FULLY_CONNECTED": _rates(dense, waits)}

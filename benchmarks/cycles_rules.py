@@ -58,7 +58,7 @@ class Instruction:
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """If Capstone cannot decode an instruction, two bytes are skipped."""
+    """If Capstone cannot decode an instruction, the next two bytes of code are skipped."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -108,23 +108,21 @@ def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
 class Pipeline:
     name: str
     refill: Mapping[str, int]
-    """Additional cycles of a branch, by its kind (Instruction.to_pc)."""
+    """Maps each kind of branch (Instruction.to_pc) to its number of additional cycles."""
     load: int = 2
     store: int = 1
     store_indexed: int = 2
     """Number of cycles of a store whose address is the sum of two registers."""
     multiple: int = 1
-    """Cycles of a load or store of several words in addition to one cycle for each word."""
+    """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store takes one cycle less if it follows a load and does not use the loaded value as its
-    address.
-    """
+    """Whether a load or store directly after a load takes one cycle less. The address must not be the loaded value."""
     address: int = 1
-    """Cycles for which a load or store waits if the previous instruction computed its address."""
+    """Number of cycles that a load or store waits if the previous instruction computed the address."""
     behind_store: int = 1
-    """Cycles for which a load waits after a store."""
+    """Number of cycles that a load waits after a store."""
     straddling: int = 1
-    """Additional cycles of a branch to a 32-bit instruction whose address is not a multiple of 4."""
+    """Number of additional cycles of a branch to a 32-bit instruction whose address is not a multiple of 4."""
     folds: bool = True
     """Whether an IT instruction takes no cycle after a 16-bit instruction."""
     others: Mapping[str, int] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class Cycles:
     """Number of cycles without waits for memory."""
     stalls: tuple[Stalls, ...] = ()
     constants: int = 0
-    """Bytes of constants that the program loads. A byte that is loaded twice counts twice."""
+    """Total number of bytes in all loads of constants."""
 
     def total(self, flash: int = 0) -> int:
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
@@ -103,7 +103,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """`lines` is the output of the plugin."""
+    """The argument `lines` is the output of the plugin."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

@@ -34,7 +34,7 @@ MOST_MACS, MOST_BYTES = 3_000_000, 60_000
 
 
 class Drawn:
-    """A network to which each method adds a layer that reads the output of the previous layer."""
+    """A network that grows layer by layer. Each new layer reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -191,7 +191,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network that may have any operator, as in the random tests. `wide` tells whether activations are int16."""
+    """Draw a network that may have any operator, as in the random tests. If `wide` is true, activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)

@@ -1,11 +1,11 @@
 """Measures the flash that parts of TFLM and of the C library take.
 
-    python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
-    python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
+python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32] python benchmarks/flash.py --write
+tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
 For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
-a program that has no other kernel. The sum for a model is rarely too low, because code that two kernels share counts
-twice.
+a program that has no other kernel. The sum for a model is rarely too low, because shared code of two kernels is counted
+for both kernels.
 
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
 script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each TFLM kernel
@@ -104,7 +104,9 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Return the bytes of a program that begins at the function `entry`, or None if TFLM lacks code for it."""
+    """Return the size in bytes of a program that begins at the function `entry`, or None if TFLM lacks some of the
+    code.
+    """
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")

@@ -43,8 +43,8 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """`pad` is the padding at the top and left. `out` has the height and width of the output. `same` tells whether
-        to use TFLite's padding SAME.
+        """`pad` is the padding at the top and left. `out` has the height and width of the output. If `same` is true,
+        TFLite's padding SAME is used.
         """
         _, h, w, deep = self.shape(x)
         after = [
@@ -111,9 +111,7 @@ class Builder:
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except channels. If `keep` is set, the averaged dimensions stay, with the size
-        1.
-        """
+        """Add MEAN over all dimensions except channels. If `keep` is true, the averaged dimensions stay with size 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -160,7 +158,7 @@ def _pair(sizes: int | Pair) -> Pair:
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Return how many elements of a window are on average inside the input, along one dimension.
+    """Return the average number of window elements that lie inside the input, along one dimension.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5

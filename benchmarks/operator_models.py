@@ -316,7 +316,7 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int) -> bytes:
-    """`number` is the seed of the random model."""
+    """The argument `number` is the seed of the random model."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -21,8 +21,8 @@ TITLES = (
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """A model has rows for an input in the arena and for a streamed input, and both rows again if `--int8-io` changes
-    the model.
+    """The table has a row for an input in the arena and a row for a streamed input. If `--int8-io` changes a model, two
+    more rows follow.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -46,9 +46,9 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return nested values: first by the kind in a kernel's name, then by the variant.
+    """Return a mapping from kinds of kernels to variants to values.
 
-    tflm_memopt.analysis.costs.by_kernel() is the inverse.
+    The function tflm_memopt.analysis.costs.by_kernel() is the inverse.
     """
     nested: dict[str, dict[str, T]] = {}
     for kernel, each in kernels.items():
@@ -58,10 +58,12 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Return the page's text with another table. Raises ValueError if the page lacks the table `name`.
+    r"""Return the text of a page after one table was replaced. Raises ValueError if the page lacks the table `name`.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
-    'a <!-- t:begin -->\nnew\n<!-- t:end --> b'
+    'a <!-- t:begin -->
+    new
+    <!-- t:end --> b'
     """
     found = _found(text, name)
     return f"{text[: found.start(1)]}\n{table}\n{text[found.end(1) :]}"

@@ -24,12 +24,12 @@ import tflm_memopt
 
 TITLES = ("paper", "in the paper", "kind", "result here", "script")
 SMALL = 1_000_000
-"""Models of at most this many bytes are planned within seconds."""
+"""Largest size in bytes of models that are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes that Stahl's thesis implies for the int8 example of chapter 4, before and after its channels are tiled."""
+"""Arena bytes that Stahl's thesis implies for the int8 example of chapter 4, before and after channels are tiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Item:
     paper: str
     what: str
     kind: str
-    """Kind of the figure: "product", "benchmark" or "predicted"."""
+    """Origin of the figure: "product", "benchmark" or "predicted"."""
     script: str
     figure: Callable[[Path], str]
     """Function that takes the folder of public models and returns the figure as text. The function raises

@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices.
 
 The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers by
-channels. As in the thesis, an integer program chooses the first layer that is split by channels. Each figure is the
-size of a device's arena and model file, in MB of 10^6 bytes. The thesis counts float32 values, without the weights of
-dense layers.
+channels. As in the thesis, an integer program chooses the first layer that is split by channels. Figures are the sizes
+of arena and model file together on one device, in MB of 10^6 bytes. The thesis counts float32 values, without the
+weights of dense layers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from tflm_memopt.devices.network import Network
 
 DEVICES = 10
 Layer = Callable[[Builder, Sequence[int]], int]
-"""Function that adds a layer after the network's input and all earlier layers, and returns its output."""
+"""Function that adds a layer to a network and returns the layer's output."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Layer:
@@ -82,7 +82,7 @@ class Published:
     side: int
     single: float
     each: float
-    """Megabytes of each of ten devices in Table 5.1."""
+    """Megabytes on each device in Table 5.1, which has ten devices."""
 
 
 NETWORKS: Mapping[str, Published] = {
@@ -94,7 +94,9 @@ NETWORKS: Mapping[str, Published] = {
 
 
 def row(name: str) -> dict[str, int]:
-    """Return the bytes of the original model, and of the rewritten model on one device and on the largest of ten."""
+    """Return the size in bytes of the original model, of the rewritten model on one device, and of the largest of ten
+    devices.
+    """
     net = SameZeroPoint()
     made = [net.input((1, NETWORKS[name].side, NETWORKS[name].side, 3))]
     for layer in NETWORKS[name].layers:

@@ -1,7 +1,7 @@
 """Make Table 4.1 of Stahl's thesis on fused tiling for similar networks.
 
 The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. The keyword
-network is that of MLPerf Tiny. All other networks have random weights, and published or similar layer shapes. Figures
+network comes from MLPerf Tiny. All other networks have random weights, and published or similar layer shapes. Figures
 are bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes,
 and FDT divides channels into groups (fan-out). Tilings may add PAD, SLICE and CONCATENATION, and may execute 1.5 times
 as many multiply-accumulates. All output bytes of each model are compared in TFLM's official wheel.
@@ -17,7 +17,7 @@ from proved import proved
 from tables import markdown
 
 MOST = 1.5
-"""Limit of FFMT's multiply-accumulates, as a multiple of the original model's."""
+"""Maximum ratio of multiply-accumulates with FFMT to multiply-accumulates of the original model."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {

@@ -13,7 +13,7 @@ Stage = Callable[[Builder, int], int]
 MOBILENET_V2 = (
     (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
 )  # fmt: skip
-"""Blocks of MobileNetV2: expansion, channels, number of blocks, stride of the first block (Sandler et al., Table 2)."""
+"""Rows of Sandler et al., Table 2: expansion, channels, number of blocks, and stride of the first block."""
 
 
 def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:

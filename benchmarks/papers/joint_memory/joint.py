@@ -31,7 +31,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def application(number: int) -> tuple[int, float]:
-    """Return the bytes of int8 activations, and the megabytes of weights and activations in float32."""
+    """Return the size of int8 activations in bytes, and the size of weights and activations in float32 in megabytes."""
     network, count, _ = APPLICATIONS[number]
     (model,) = classifiers.partitions(network)
     parts = classifiers.partitions(network, count)[:-1]

@@ -35,7 +35,7 @@ PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
         (190.096, 1.04), (247.808, 1),
     ),
 }  # fmt: skip
-"""Table 1 of msf-CNN without the rows "Vanilla" and "Heuristic": the kB and the F of each plan."""
+"""RAM in kB and F of each plan in Table 1 of msf-CNN. The rows "Vanilla" and "Heuristic" are left out."""
 MEASURED: Mapping[str, Mapping[float, float]] = {
     "mbv2-w035": {1.1: 67.996, ANY: 8.56},
     "mn2-vww5": {1.1: 45.283, ANY: 15.368},
@@ -47,7 +47,7 @@ The peaks are `peak_mem_usage` in the files result.json of the repository TinyPA
 """
 
 Points = Sequence[tuple[float, float]]
-"""The kB and the F of plans, smallest plan first."""
+"""RAM in kB and F of several plans, beginning with the smallest plan."""
 
 
 def ours(nets: Path, name: str) -> Points:

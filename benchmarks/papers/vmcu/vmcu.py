@@ -13,7 +13,7 @@ from proved import proved
 from tables import markdown
 
 ANY = 4.0
-"""If pixels may be recomputed, limit of the ratio of multiply-accumulates, plan to original."""
+"""Maximum ratio of a plan's multiply-accumulates to the original network's, if pixels may be recomputed."""
 ALIGNMENT = 16
 """Tensors in TFLM start at multiples of this number of bytes, unlike in the paper's formulas."""
 
@@ -73,11 +73,11 @@ def model(m: Module) -> bytes:
 class Bottleneck:
     name: str
     tinyengine: int
-    """Bytes that TinyEngine needs. It keeps whole tensors and runs the depthwise layer in place."""
+    """Number of bytes that TinyEngine needs. TinyEngine keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
-    """Bytes that vMCU needs by Equation 2, with 11 pixels of workspace (section 5.2)."""
+    """Number of bytes that vMCU needs by Equation 2, with a workspace of 11 pixels (section 5.2)."""
     once: int
-    """Bytes that tflm-memopt needs if no pixel is computed twice."""
+    """Number of bytes that tflm-memopt needs if no pixel is computed twice."""
     again: int
     overhead: float
 
