@@ -5,11 +5,10 @@ or 1980-01-01.
 
 Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
 
-    PACKAGE       file                                     checked by
-    python        tflm_memopt-VERSION.tar.gz, .whl         twine check --strict
-    arduino       tflm-memopt-VERSION-arduino.zip          nothing
-    platformio    tflm-memopt-VERSION-platformio.tar.gz    PlatformIO's own parser, schema and packer
-    esp-idf       tflm-memopt-VERSION-esp-idf.tgz          Espressif's component manager
+The PACKAGE `python` is checked by `twine check --strict`.
+The PACKAGE `arduino` is not checked.
+The PACKAGE `platformio` is checked by PlatformIO's parser, schema and packer.
+The PACKAGE `esp-idf` is checked by Espressif's component manager.
 """
 
 import argparse

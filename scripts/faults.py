@@ -34,7 +34,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""Test that looks for the original text, and so would fail for every planted fault."""
+"""Test that looks for the original text of each fault, and would therefore fail for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """After this many seconds, a test run is ended and counts as failed."""
@@ -106,7 +106,7 @@ class Copy:
         (self._site / "sitecustomize.py").write_text(WITHOUT_HOOK, encoding="utf-8")
         self.environment = {**os.environ, "PYTHONPATH": f"{self.tree}{os.pathsep}{self._site}"}
         self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        for git in (["init", "-q"], ["add", "-A"]):  # Some tests list the files of the repository by git.
+        for git in (["init", "-q"], ["add", "-A"]):  # Some tests call git to list the files of the repository.
             self._run("git", "-C", str(self.tree), *git)
         self._run("cmake", "-S", str(self.tree / "custom_ops"), "-B", str(self._build), "-G", "Ninja", "-DTMO_HOST=ON")
         self.build()
@@ -157,7 +157,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """If `named` is set, only the tests run that the fault names."""
+    """If `named` is true, only the tests that the fault names run."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

@@ -18,7 +18,7 @@ KNOW_KINDS = ("ops", "lower")
 """Folders in which code may compare the kind of an operator. Code in other folders must call traits() instead."""
 
 Source = Mapping[Path, ast.Module]
-"""Syntax tree of each module of the package, by its path from the repository's root."""
+"""Maps the path of each module of the package to the module's syntax tree."""
 
 
 def sources() -> Source:

@@ -55,13 +55,13 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. By default, the C expression of an argument is its name."""
+    """C expressions for the kernel's arguments. The default C expression is the argument's name."""
     head: str = HEAD
     many: KernelProgram | None = None
-    """The same kernel, scheduled for cores with many registers, or None."""
+    """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """For each C function that calls the generated function: its first line, and the arguments of the call."""
+    """First line of each C function that calls the generated function, and the arguments of the call."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -69,7 +69,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """The last parameters of the C function are constants in every call, so that a compiler folds them."""
+    """In each call, the last arguments of the C function are constants, so that a compiler removes the parameters."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 
@@ -234,7 +234,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes `turns` adjacent, aligned elements at once.
+    """Return a kernel that computes several adjacent, aligned elements at once. The argument `turns` is their number.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """
@@ -439,7 +439,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""For each file tmo_generated_NAME.c, the kernels in it."""
+"""Maps NAME to the kernels in the file tmo_generated_NAME.c."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",

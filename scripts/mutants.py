@@ -49,7 +49,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""For each area of the source: its files, and its tests in the order in which they run."""
+"""Maps each area of the source to its files, and to its tests in the order in which they run."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

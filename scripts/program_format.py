@@ -50,7 +50,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
 """Each key is the middle part of C names, such as RESIZE in TMO_RESIZE_NEAREST."""
 GLUE = "\0"
 WORD, BYTE = 4, 9
-"""A line of a drawing shows WORD bytes of a struct, each at least BYTE columns wide."""
+"""Each line of a drawing shows WORD bytes of a struct. Each byte is at least BYTE columns wide."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -123,9 +123,7 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""For each kind of operator, the names of C functions: the validator's, the kernel for a row, and the kernel for a
-pixel.
-"""
+"""Maps each kind of operator to the names of three C functions: validator, kernel for rows, and kernel for pixels."""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}

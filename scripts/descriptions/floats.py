@@ -36,7 +36,7 @@ def conv_f32(b: Builder) -> None:
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # With a `bias_step` of 0, all channels have the same bias.
+    (bias_step,) = b.parameters("bias_step")  # If `bias_step` is 0, all channels have one bias.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

@@ -31,8 +31,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum with the low bytes (A),
-    and the field `all` is the sum with the whole packed weights.
+    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum with weights A, and the
+    field `all` is the sum with the packed weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -52,7 +52,9 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """In the kernel's input, the first two int16 values of every pixel are followed by the next two, and so on."""
+    """The kernel's input begins with the first two int16 values of every pixel, followed by the next two values of
+    every pixel.
+    """
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)

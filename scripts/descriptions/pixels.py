@@ -105,7 +105,7 @@ def depthwise_sums(b: Builder) -> None:
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # With a `spread` of 0, all channels read the same input channel.
+    (spread,) = b.parameters("spread")  # If `spread` is 0, all channels read one input channel.
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -175,7 +175,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 def place_pixel(kind: Type) -> KernelProgram:
     """With the parameter `sign`, which is 1 or -1, the kernel finds the index of the largest or the smallest x. As in
-    TFLM's arg_min_max.h, a NaN counts only in the first pixel. Earlier calls for the window have read `before` pixels.
+    TFLM's arg_min_max.h, a NaN counts only in the first pixel. The parameter `before` is the number of pixels that
+    earlier calls have read.
     """
     held = kind if kind is Type.FLOAT32 else INT32
 
