@@ -71,7 +71,9 @@ def calls_per_inference(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run random inferences of each model, compare the outputs with TFLM's, and return how many calls were refused."""
+    """Run random inferences of each model, compare the outputs with TFLM's outputs, and return the number of refused
+    calls.
+    """
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():

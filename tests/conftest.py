@@ -32,7 +32,7 @@ OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. pytest and the test modules import separate copies of
+"""This environment variable is set if slow tests are left out. pytest and the test modules import separate copies of
 conftest.py, so they cannot share a global variable.
 """
 QUICKLY = 0.05
@@ -82,7 +82,7 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Return the number of random cases to run, which is `count`, or a quarter of `count` if only quick tests run."""
+    """Return the number of random cases, which is a quarter of the argument if only quick tests run."""
     return max(2, count // 4) if os.environ.get(QUICK) else count
 
 
@@ -94,14 +94,14 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Mark all test parameters after the first `quick` ones as slow."""
+    """Mark test parameters as slow. The first parameters, as many as `quick` states, stay unmarked."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the argument `own_model` once for each trained model of the repository. A test with the argument
-    `real_model` runs for some public models, too.
+    """Tests with the argument `own_model` run for each trained model of the repository. Tests with the argument
+    `real_model` run for some public models.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]

@@ -1,4 +1,4 @@
-"""Splits a model by partial sums, and runs all of its parts on a single device."""
+"""Splits a model by partial sums, but runs all partial sums on a single device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharder):
-    """Splits layers into parts, all of which stay on device 0."""
+    """Splits layers as if for several devices, but keeps everything on device 0."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None

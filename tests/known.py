@@ -1,5 +1,5 @@
-"""Builds networks of the kinds that run on microcontrollers, with random weights. The script benchmarks/costs.py fits
-costs to these networks.
+"""Builds typical networks for microcontrollers with random weights. The script benchmarks/costs.py fits costs to these
+networks.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -43,8 +43,8 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor, which is a constant if `data` is given. `scales` has a scale for each index of the dimension
-        `axis`.
+        """Add a tensor, which is a constant if `data` is given. The argument `scales` has a scale for each index along
+        the dimension `axis`.
         """
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
@@ -172,7 +172,9 @@ class Net:
         return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
 
     def int4(self, y: int) -> int:
-        """Make the filter of the last operator int4, with two values in each byte, the lower half first."""
+        """Store the filter of the last operator as int4. Each byte has two values, and the first value is in the lower
+        four bits.
+        """
         filter_ = self.graph.tensors[self.graph.operators[-1].inputs[1]]
         values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4
         pairs = np.append(values, np.zeros(values.size % 2, np.uint8)).reshape(-1, 2)
@@ -218,7 +220,7 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """`adjoint` transposes the right matrix, and `adj_x` transposes the left matrix."""
+        """If `adjoint` is true, the right matrix is transposed. If `adj_x` is true, the left matrix is transposed."""
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])
         wide = self.dtype(a) == "INT16"
@@ -235,7 +237,7 @@ class Net:
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
 
     def share(self, x: int) -> Affine:
-        """Return scale and zero point for values between 0 and 1, in the type of `x`."""
+        """Return scale and zero point for values between 0 and 1 in the type of tensor `x`."""
         return (2.0**-15, 0) if self.dtype(x) == "INT16" else (1 / 256, -128)
 
     def unary(

@@ -54,7 +54,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """The tensor `target` has the shape at run time, and `shape` is the shape in the file."""
+    """The tensor `target` holds the shape at run time. The argument `shape` is the shape in the file."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -101,7 +101,9 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add a STRIDED_SLICE that selects the same elements as Python slices. The output lacks the axes `shrink`."""
+    """Add a STRIDED_SLICE that selects the same elements as Python slices. The axes in `shrink` are removed from the
+    output.
+    """
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]
@@ -194,7 +196,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """The output has `extra` rows and columns more than the smallest possible output."""
+    """The argument `extra` is the number of rows and columns beyond the smallest possible output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

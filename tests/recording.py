@@ -1,4 +1,4 @@
-"""Predict the arena of the wheel's RecordingMicroInterpreter, some structs of which are larger."""
+"""Predicts the arena of the wheel's RecordingMicroInterpreter, which has larger structs than MicroInterpreter."""
 
 import pytest
 

@@ -52,7 +52,7 @@ class Streaming:
         self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """CALL_ONCE assigns the initial value `first` to the old rows."""
+        """A CALL_ONCE assigns the initial value `first` to the kept rows."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine, self.net.dtype(x))
@@ -124,7 +124,9 @@ def wide(seed: int = 7) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with three variables: one is replaced, one is updated, and one delays rows."""
+    """Return a model with three variables. Inferences replace the first variable, update the second variable, and delay
+    rows in the third variable.
+    """
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))

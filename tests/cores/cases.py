@@ -27,7 +27,7 @@ class RunAs(IntEnum):
 
     ALL = 0
     FIRST = 1
-    """Core 0 runs alone and computes only its part of the outputs, so the outputs are not checked."""
+    """If core 0 runs alone, it computes only some of the output bytes, so the output is not checked."""
     SECOND = 2
     BOTH = 3
 
@@ -51,7 +51,7 @@ class Outcome:
     canaries: bool
     operators: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
-    """For each operator, how often the runner read the clock. The runner reads the clock once for consecutive
+    """Number of times that the runner read the clock for each operator. The runner reads the clock once for consecutive
     iterations of an operator.
     """
 

@@ -57,7 +57,7 @@ class Core:
     known_as: str = ""
     """Name of the core in `costs.json`, or "" if the file lacks the core."""
     spike: int = 0
-    """Bits of a vector register if the simulator Spike runs the core, or 0 if QEMU runs the core."""
+    """Number of bits of a vector register if the simulator Spike runs the core, or 0 if QEMU runs the core."""
     pair: bool = False
     """Whether the machine has two cores with shared memory."""
 
@@ -90,8 +90,8 @@ _START_PAIR = ("start_arm.c", "start_second.c")
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """`at` has the ROM's address, the RAM's address and the RAM's bytes. `blob` has the address and the size of the
-    memory for test cases.
+    """The field `at` has the ROM's address, the RAM's address and the RAM's size in bytes. The field `blob` has the
+    address and the size of the memory for test cases.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -142,7 +142,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Cores on which benchmarks run whole models, each on its machine with the most memory."""
+"""Cores on which benchmarks run whole models, on the machine with the most memory."""
 
 
 def with_listed_parts(core: Core) -> Core:

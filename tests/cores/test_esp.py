@@ -1,7 +1,7 @@
-"""Test that the C library's instructions around ESP-NN's kernels are in the ranges of analysis/esp.json.
+"""Test that the C library runs as many instructions around ESP-NN's kernels as analysis/esp.json states.
 
 The test runs on an emulated RV32, although some of Espressif's chips have other cores. ESP-NN's functions are empty in
-this test, so that only the instructions around ESP-NN count.
+this test, so that only the library's own instructions are counted.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Run programs on two emulated Cortex-M33, and compare the output bytes with those of one core."""
+"""Run programs on two emulated Cortex-M33, and compare the output bytes with the bytes that one core computes."""
 
 import functools
 import subprocess

@@ -16,7 +16,7 @@ ONE_REGION_TAIL = 500
 FLASH = 1.02
 """The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000
-"""Additional bytes that TFLM may allocate if the model becomes several operators, about 50 bytes each."""
+"""Number of bytes that TFLM may allocate for additional operators, about 50 bytes for each operator."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Case:
     int8_io: bool = False
     runs: int = 20
     overhead: float = 1.0
-    """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
+    """Maximum ratio of multiply-accumulates, rewritten model to original model."""
     input: str = "arena"
     max_macs: float | None = None
     """If `max_macs` is None, the rewritten model computes no value twice."""

@@ -23,7 +23,9 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Return a damaged copy of one of the `models`, which may still be valid. A seed always gives the same bytes."""
+    """Return a damaged copy of one of the `models`, which may still be valid. One seed always gives one sequence of
+    bytes.
+    """
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:

@@ -40,7 +40,7 @@ CPU_SECONDS = 10
 TFLM_CPU_SECONDS = 1
 MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""The real time of a child process is limited to this multiple of its CPU time."""
+"""Ratio of the limit of a child process's real time to the limit of its CPU time."""
 REPORTED = 1 / 4
 
 Answer = tuple[Outcome, str]
@@ -142,10 +142,10 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # With -86 in free memory, kernels that read uninitialised memory give wrong bytes.
+    fill_memory(-86)  # Free memory is filled with -86, so that kernels that read uninitialised memory give wrong bytes.
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # Without garbage collection of these objects, child processes share their memory.
+    gc.freeze()  # Child processes share the memory of these objects as long as no garbage is collected.
     for line in sys.stdin:
         work = [partial(lambda seed: examine(mutant(seed)), seed) for seed in json.loads(line)]
         for answer, failure in in_children(work, CPU_SECONDS):

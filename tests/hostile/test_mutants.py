@@ -1,4 +1,4 @@
-"""Damaged files are converted correctly, left unchanged, or refused, without a crash, a hang or a wrong byte."""
+"""A damaged file never causes a crash, a hang or a wrong output byte."""
 
 from collections import Counter
 

@@ -58,7 +58,7 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
     ("names", "refused"), [(("日本", "a"), "日本"), (("a b", "A_b"), "A_b"), (("a", "door"), "door")]
 )
 def test_names_of_models_that_clash_in_c(names: tuple[str, str], refused: str) -> None:
-    """Include guards and macros have only capital letters, so two names that differ in case clash."""
+    """Include guards have only capital letters, so two file names that differ only in case give one include guard."""
     result = optimize(App(dict.fromkeys(names, AppModel(small())), name="door"), effort="low")
     with pytest.raises(UsageError, match=f"the name '{refused}' becomes .* clashes with a name of the") as error:
         result.files("cpp")

@@ -20,7 +20,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""For each run: how many bytes are between two tensors, and the initial value of all memory."""
+"""Number of bytes between two tensors and initial value of all memory, for each run."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 SUMS = frozenset({"MEAN", "SUM"})
@@ -33,7 +33,9 @@ class Memory(NamedTuple):
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
-    """Return TFLM's outputs, or None if they depend on memory outside the tensors or if TFLM writes there."""
+    """Return TFLM's outputs, or None if the outputs depend on memory outside the tensors or if TFLM writes outside the
+    tensors.
+    """
     data = runnable(data)
     model = read(data)
     graph = model.graph
@@ -76,7 +78,7 @@ def scaled_beyond(tensor: Tensor) -> bool:
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Return how many sums TFLM keeps: the product of the input's dimensions that are not reduced."""
+    """Return the number of sums that TFLM keeps: the product of the input's dimensions that are not reduced."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
@@ -87,7 +89,8 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Return a model whose tensors share one memory without overlaps. The memory is also an input and an output.
+    """Return a model whose tensors share one memory without overlaps. One input and one output of the model contain all
+    of the shared memory.
 
     Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes follow each
     constant.

@@ -26,7 +26,7 @@ def can_stream(program: Program) -> bool:
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Return a program that reads its input a few rows at a time, or the same program if that is impossible."""
+    """Return the program changed to a streamed input, or unchanged if the input cannot be streamed."""
     if not can_stream(program):
         return program
     (source,) = (t for t in program.tensors if t.base == 1)

@@ -1,6 +1,6 @@
 """The library gives the same outputs if a chip vendor's library computes convolutions.
 
-Files in backends/ replace ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
+The files in backends/ replace ESP-NN and CMSIS-NN by functions with TFLM's arithmetic.
 """
 
 import ctypes

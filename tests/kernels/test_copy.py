@@ -1,4 +1,4 @@
-"""Operators of the kind COPY."""
+"""Test operators of the kind COPY."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ ROWS, SKIPPED = 5, 2
 def _turned(moves: int) -> bytes:
     """Return a program that reverses the first ROWS pixels of the only input row. Each pixel becomes an output row.
 
-    Each of the `moves` moves copies the same pixel.
+    All moves of the operator copy one pixel.
     """
     move = MoveRecord(0, 1, 1, ROWS + SKIPPED - 1, 0, -1, 0, 0, ROWS + SKIPPED, SKIPPED)
     copy = ProgramOp(
@@ -33,7 +33,7 @@ def _turned(moves: int) -> bytes:
 
 
 def test_phases_that_go_backwards() -> None:
-    """The offset of a phase is added modulo 2^32 before the address of the input, which has more bits on a host."""
+    """The offset of a phase is added modulo 2^32. The address of the input has more bits on a PC and is added later."""
     pixels = np.arange(ROWS + SKIPPED, dtype=np.int8)
     for moves in (1, 2):
         (found,) = host.run(_turned(moves), [pixels], [ROWS])

@@ -89,7 +89,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def installed(wheel: Path, folder: Path) -> Command:
-    """Install a wheel in an environment without make or a compiler, and return the path of the command."""
+    """Install a wheel in an environment without make and compiler, and return the path of the installed command."""
     environment = folder / "venv"
     venv.create(environment, with_pip=False)
     (scripts,) = (path.parent for path in environment.rglob("python") if path.parent.name in ("bin", "Scripts"))

@@ -87,7 +87,7 @@ def test_the_readme_names_the_target_of_the_board(board: str, target: str) -> No
 
 @pytest.mark.parametrize(("board", "octal"), [("xiao_esp32s3", True), ("esp32s3", False)])
 def test_psram_of_an_esp32s3_runs_at_80_mhz(board: str, octal: bool) -> None:
-    """The project's costs of slow memory are those of PSRAM at 80 MHz, which is not ESP-IDF's default."""
+    """The project assumes PSRAM at 80 MHz, which is not ESP-IDF's default."""
     about = About("net", ("net",), "1,000", True)
     files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about, slow=1000))
     settings = files["sdkconfig.defaults.esp32s3"].splitlines()

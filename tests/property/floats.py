@@ -1,6 +1,5 @@
-"""Turns random int8 networks into float32 networks with values of any size.
-
-Output bytes are equal apart from NaN, because IEEE 754 does not define the sign and payload of NaN.
+"""Turns random int8 networks into float32 networks with values of any size. All output values are compared bytewise.
+Only a NaN may have other bytes, because IEEE 754 does not define its sign and payload.
 """
 
 from collections.abc import Sequence

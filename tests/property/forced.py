@@ -34,8 +34,8 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Divide the layers into random groups that run in tiles. With the random numbers `widening`, the tiles have
-    different widths.
+    """Divide the layers into random groups that run in tiles. If `widening` is given, its random numbers determine
+    different widths of tiles.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
@@ -65,7 +65,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """Replace the planner: inside this context, plans divide the layers into groups at random."""
+    """Replace the planner by a function that divides the layers into random groups."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")

@@ -22,7 +22,7 @@ WEIGHTED = {
 
 @dataclass
 class Channel:
-    """The constants of one output channel, as arrays that share their memory with the model."""
+    """Weights and biases of one output channel, as arrays that share their memory with the model."""
 
     filter: NDArray[np.int8]
     bias: NDArray[Any] | None

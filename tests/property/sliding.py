@@ -44,7 +44,9 @@ def network(seed: int) -> tuple[bytes, int]:
 
 
 def examine(seed: int) -> None:
-    """Check that the outputs equal the original's for each window of a sequence, also after a reset."""
+    """Check that the outputs equal the original model's outputs for each window of a sequence, before and after a
+    reset.
+    """
     model, rows = network(seed)
     if seed % 5 == 4:
         model = in_float(model, seed)
@@ -99,7 +101,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
 
 
 def move_rows(net: Net, x: int, rng: random.Random) -> int:
-    """Move, repeat or leave out rows."""
+    """Add an operator that moves, repeats or leaves out rows."""
     _, h, w, c = net.shape(x)
     first, end = sorted(rng.sample(range(h + 1), 2))
     match rng.randrange(6):

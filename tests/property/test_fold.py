@@ -74,7 +74,7 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Make the output of each row operator an output of the model, and yield TFLM's values for it."""
+    """Yield TFLM's values for the output tensor of each operator that runs row by row."""
     model = read(data)
     annotated = annotation.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)

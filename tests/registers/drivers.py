@@ -100,7 +100,7 @@ def seen(ran: Ran) -> Seen:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Rename fields: for example, pads_3_dir of the layout becomes PADDIR_DIR_3 of the fixed description."""
+    """Map field names of one description to field names of another description, such as pads_3_dir to PADDIR_DIR_3."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

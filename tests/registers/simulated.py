@@ -63,7 +63,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """If `with_registers` is set, the name of a field is REGISTER_FIELD instead of FIELD."""
+    """If `with_registers` is true, fields are named REGISTER_FIELD instead of FIELD."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):

@@ -1,4 +1,4 @@
-"""For each kind of random test, a function runs cases and returns the failures."""
+"""Defines functions that run random cases and return the failures, one function for each kind of random test."""
 
 import random
 import shutil
@@ -139,7 +139,7 @@ def builds(cases: range) -> list[Failure]:
     rng = random.Random(cases.start)
     share = rng.choice((0, 0.2, 0.5, 0.8, 0.95))
     needs = Needs(WHOLE.kinds, WHOLE.packings, sum(1 << part for part in Part if rng.random() < share))
-    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Without parts, some functions are unused.
+    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Without some parts, C functions may be unused.
     return damaged(cases, folder, without_listed_parts(write_samples(folder)), ((command, len(cases)),))
 
 
@@ -285,4 +285,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "builds": (builds, 3_000), "spills": (spills, 50),
 }  # fmt: skip
-"""For each kind of random test: its function, and the maximum number of cases in one call."""
+"""Maps each kind of random test to its function, and to the maximum number of cases in one call."""

@@ -52,7 +52,7 @@ def region_tree(
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
-    """`offsets` has the offsets of input, output and workspace in the arena."""
+    """The argument `offsets` has the arena offsets of input, output and workspace."""
     graph = schema.SubGraphT(tensors=[], operators=[])
     tree = schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)

@@ -1,4 +1,4 @@
-"""The tables of elementwise operators give TFLM's value for each of the 256 input bytes."""
+"""The tables of element-wise operators give TFLM's output for each of the 256 possible input bytes."""
 
 import numpy as np
 import pytest

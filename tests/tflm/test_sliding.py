@@ -83,7 +83,7 @@ def _full_one_step_early(model: bytes) -> bytes:
 @needs_compiler
 @pytest.mark.slow
 def test_a_c_module_goes_the_same_steps(tmp_path: Path) -> None:
-    """An inference gets four new rows, and the window's height is no multiple of four."""
+    """Each inference gets four new rows, and the height of the window is not a multiple of four."""
     data = network()
     done = tflm_memopt.optimize(data, input="sliding:4", seconds=0.05)
     done.save(tmp_path, "c")

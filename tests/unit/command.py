@@ -39,7 +39,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model of wide maps, which need less memory but more calls of kernels in tiles than in whole rows."""
+    """Return a model of wide maps. In tiles, it needs less memory but more kernel calls than in whole rows."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -109,7 +109,7 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """Check that an error states on separate lines what is wrong, where, and what to do."""
+    """Check that the lines of an error message state the problem, its place, and what to do."""
     assert answer.code == cli.BAD
     assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]

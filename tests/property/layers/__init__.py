@@ -1,4 +1,4 @@
-"""For each kind of layer in random networks, a table has the function that adds the layer."""
+"""Maps the name of each layer in random networks to the function that adds the layer."""
 
 from collections.abc import Mapping
 

@@ -18,7 +18,7 @@ MOST_CLASSES = 511
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution, which is a grouped convolution if `other` is odd and the channels can be divided."""
+    """Add a convolution. If `other` is odd and the number of channels allows it, the convolution has groups."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)

@@ -63,7 +63,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """If `first` is set, the int32 constants precede the image in the operator's inputs."""
+    """If `first` is true, the int32 constants come before the image in the operator's list of inputs."""
     extra = [ints(c) for c in constants]
     return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 

@@ -51,7 +51,7 @@ TICK = 10
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Subtract from the published time half a FreeRTOS tick for each wait of TiGrIS, which waits after each tile."""
+    """TiGrIS waits after each tile, so half a FreeRTOS tick per tile is subtracted from the published time."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 

@@ -33,7 +33,9 @@ def remembering(net: Net) -> int:
 
 
 def recurrent(net: Net) -> int:
-    """Tensors 1 to 8 are weights, 9 to 12 are biases, 13 is the last output, and 14 is the cell state."""
+    """Tensors 1 to 8 are weights, tensors 9 to 12 are biases, tensor 13 is the last output, and tensor 14 is the cell
+    state.
+    """
     return lstm(net, net.input((1, 3, 6)), 4)
 
 

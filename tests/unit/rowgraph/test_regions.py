@@ -28,7 +28,7 @@ def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
 
 
 def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
-    """Tensor 0 is the input of the graph, and operator i makes tensor i + 1."""
+    """Tensor 0 is the input of the graph, and operator `i` writes tensor `i + 1`."""
     tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
     graph_ops, support, storage = [], {}, {t: t for t in tensors}
     for i, (kind, inputs) in enumerate(ops):
