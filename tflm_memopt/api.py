@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""For a network with more operators than this number, the search for each device spends less effort."""
+"""Number of operators of a network above which the search for each device spends less effort."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
@@ -77,11 +77,10 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    `model` is either the bytes of a .tflite model, the path of its file, or the path of C source that contains the
-    model as an array. For an App, which has several models, the options are defaults for each model. `name` is the
-    model's name in the report and in file names, by default the file's name. The callback `progress` gets the name of
-    the current step, the number of its finished parts, and of all parts. OptimizeOptions in options.py lists all
-    options.
+    The argument `model` has the bytes of a .tflite model, or the path of a .tflite file or of C source with the model.
+    For an App, which has several models, the options are defaults for each model. The argument `name` is the model's
+    name in the report and in file names, by default the file's name. The callback `progress` gets the name of the
+    current step, the number of its finished parts, and of all parts. OptimizeOptions in options.py lists all options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -130,7 +129,7 @@ def optimize_devices(
     the board of every device, with the clock and the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
-    small, or if a device's model does not fit on the board. The function optimize() may raise further errors.
+    small, or if a device's model does not fit on the board. Raises the errors of optimize() for each device's model.
     """
     progress("reading", 0, 0)
     given = options.pop("memory", None)

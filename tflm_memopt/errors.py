@@ -58,7 +58,7 @@ Code = Literal[
 ]
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""A word with at least this many letters matches each name that contains the word."""
+"""Minimum number of letters of a word that matches each name with the word in it."""
 
 
 class MemoptError(Exception):
@@ -135,7 +135,7 @@ class RuntimeUnavailable(MemoptError):
 
 @contextlib.contextmanager
 def about(*paths: Path) -> Iterator[None]:
-    """Add the names of these files to errors that are raised inside the block."""
+    """Add the names of files to errors that are raised inside the block."""
     try:
         yield
     except RuntimeUnavailable:

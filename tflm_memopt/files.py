@@ -130,7 +130,7 @@ def name_fault(name: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Return whether Windows opens a device under this name."""
+    """Return whether Windows opens a device under the given name."""
     return name.partition(".")[0].rstrip(" ").casefold() in DEVICES
 
 
@@ -142,8 +142,7 @@ def same_on_disk(name: str) -> str:
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
     """Return the contents of files by path below `folder`. In the name of a file, "/" separates folders.
 
-    Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
-    another name only in case.
+    Raises UsageError for names that lead out of the folder, are invalid on some system, or differ only in case.
     """
     known: dict[str, str] = {}
     for name in contents:

@@ -118,7 +118,7 @@ class ExploreOptions(TypedDict, total=False):
 
 
 class OptimizeOptions(ExploreOptions, total=False):
-    """Options that only optimize() has: limits, and the choice of the plan."""
+    """Options that only optimize() accepts, such as limits."""
 
     max_macs: Annotated[float | None, Option(
         None, "minimise RAM with at most F times the multiply-accumulates (default: nothing is computed twice)",

@@ -1,6 +1,6 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
-The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has each
+The cycles of an instruction depend on its type and on the wait states of the flash. The file cycles.json has each
 kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Times are
 unknown for cores whose cycles per instruction are unknown.
 """
@@ -43,7 +43,7 @@ class FlashTiming:
 
     @property
     def key(self) -> str:
-        """Key in cycles.json for a flash with this timing."""
+        """Key in cycles.json for a flash with the same timing."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"

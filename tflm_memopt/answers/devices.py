@@ -162,7 +162,7 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network. No other split of the network needs both less memory on the largest device and less time.
+    """A split of a network: no other split needs both less memory on the largest device and less time.
 
     DevicesReport describes the common fields of DevicesReport and DevicesPoint.
     """

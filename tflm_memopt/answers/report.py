@@ -28,7 +28,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` rows of a tensor. A buffer of depth 0 has pixels of a tiled group."""
+    """Buffer for the last `depth` rows of a tensor. A rolling buffer of depth 0 holds pixels of a tiled group."""
 
     tensor: str
     rows: int
@@ -125,15 +125,12 @@ class PackedEstimate:
     """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the plan with packed kernels. The flags `--target` or `--board` may give a faster plan."""
+    """Instructions of the generic plan with packed kernels. A plan for `--target` or `--board` may be faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena, with `rows` rows of `row_bytes` bytes.
-
-    The field `pushed` is the number of rows that arrive at once, or 0 for an external input.
-    """
+    """An input outside the arena, of which `pushed` rows arrive at once, or 0 for an external input."""
 
     rows: int
     row_bytes: int
@@ -142,9 +139,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input of `rows` rows. Each inference adds `new` rows to a sliding input, and `inferences` inferences
-    fill all its rows.
-    """
+    """A sliding input: each inference adds `new` rows, and `inferences` inferences fill all rows."""
 
     rows: int
     new: int
@@ -207,7 +202,7 @@ class FasterPlan:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The contents of NAME.report.json. Sizes are in bytes, and both arenas are for the ABI `arena.abi`."""
+    """Contents of NAME.report.json. Sizes are in bytes, and both arenas are for the ABI `arena.abi`."""
 
     model: str
     diagnosis: Diagnosis
@@ -266,9 +261,7 @@ class Report:
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Size in bytes to declare for the arena, or None if it is unknown. The declared arena size is enough for each
-    build of TFLM that NAME_ops.h names.
-    """
+    """Bytes to declare for the arena with each build of TFLM that NAME_ops.h names, or None if they are unknown."""
     interpreter: bool = True
     """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""
     footprint: BeforeAfter[Footprint] | None = None

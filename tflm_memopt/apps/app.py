@@ -23,7 +23,7 @@ def bad_config(what: str, where: str, hint: str) -> UsageError:
 class AppModel:
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for one model of an application. A missing option has the application's value."""
+    """Options of optimize() for the model, which replace those of the application."""
     retain: bool | Collection[int | str] = False
     """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs of the
     model.
@@ -46,9 +46,7 @@ class AppModel:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Several models that share an arena. Two models of an application never run at the same time unless `concurrent`
-    allows it.
-    """
+    """Several models that share an arena, and run at the same time only if `concurrent` allows it."""
 
     models: Mapping[str, AppModel]
     """Models of the application by name. The names of written files and of C identifiers contain the model's name."""

@@ -1,4 +1,4 @@
-"""Explores an application. An exact search chooses one plan for each model (plan/layout/choice.py)."""
+"""Explores an application: an exact search chooses one plan for each model (plan/layout/choice.py)."""
 
 import math
 import time

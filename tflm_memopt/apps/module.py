@@ -18,7 +18,7 @@ from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """Return the content of each file by name. The argument `samples` has the inputs of each model's self-test.
+    """Return each file's content by name. The argument `samples` has the inputs of each model's self-test.
 
     Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """
@@ -40,9 +40,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' C modules in one arena. The modules share the bytes for activations, and the bytes for their
-    states follow.
-    """
+    """Place the models' C modules in one arena, in which they share the bytes for activations but not their states."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():

@@ -38,7 +38,7 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Maximum number of layouts that are tried for two memories."""
+"""Maximum number of layouts that are tried if an application uses slow memory."""
 HASTE = 2.0
 """Effort of the layout search (plan/effort.py) for each row in the report's table of times and arena heads."""
 Pair = tuple[int, int]
@@ -85,7 +85,7 @@ class LaidOut:
     shared: Shared
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of a time between pauses in milliseconds and the size of the arena head for this time in bytes."""
+    """Pairs of a time between pauses in milliseconds and the arena head's size for this time in bytes."""
     slow: Mapping[str, int]
     """Maps a model to the offset in bytes of its part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)

@@ -92,7 +92,7 @@ class AppOptimized:
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """Memory map of all models, one after the other."""
+    """Memory map of all models in turn."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for JSON, with the arena and the multiply-accumulates of each model."""

@@ -143,7 +143,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that TFLM refuses, although the rewritten model leaves them to TFLM's kernels."""
+    """Return the operators that TFLM refuses, among those that the rewritten model leaves to TFLM's kernels."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)

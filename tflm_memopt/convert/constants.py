@@ -109,7 +109,7 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
     """Yield graphs of a sliding input in which fewer and fewer operators keep rows, and then the original graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
-        with contextlib.suppress(UsageError):  # The plan may belong to another original.
+        with contextlib.suppress(UsageError):  # The rewritten model may be made from another original.
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
     yield annotated
 

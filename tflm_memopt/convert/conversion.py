@@ -41,7 +41,7 @@ NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
 """Maximum number of attempts to find a size of fast memory for an error message."""
 SPILL_TRIES = 4
-"""Maximum number of plans that are tried with tensors in slow memory."""
+"""Maximum number of tried plans with tensors in slow memory."""
 LARGEST = 4
 """Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -300,7 +300,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions in which ever fewer layers of a sliding window keep rows, cheapest first."""
+        """Return conversions in which all or fewer layers of a sliding window keep rows, cheapest first."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -325,7 +325,7 @@ class Conversion:
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
         """Return the conversion with a saved plan. Raises UsageError for a plan of another model.
 
-        `others` is the number of bytes of other models in the arena.
+        The argument `others` is the number of bytes of other models in the arena.
         """
         try:
             if document["schema"] != SCHEMA_VERSION:

@@ -15,13 +15,13 @@ from tflm_memopt.rowgraph.inputs import ARENA
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions on two cores, counted on Cortex-M33.
 
-A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of it. A core takes
-BARRIER instructions at a barrier (benchmarks/two_cores.py).
+A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of the iteration. A
+core takes BARRIER instructions at a barrier (benchmarks/two_cores.py).
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 LEAST_SHARE = 0.2
-"""If a core gives less than this fraction of its time, one core alone runs the model faster than two cores."""
+"""Smallest fraction of its time that a core must give so that two cores are faster than one core."""
 
 
 def speeds(

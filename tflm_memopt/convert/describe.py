@@ -148,7 +148,7 @@ def _memories(chosen: Converted) -> answers.MemoriesReport:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a plan of the frontier. `on` is the board whose free memory is reported."""
+    """Describe a plan of the frontier. The argument `on` is the board whose free memory is reported."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

@@ -154,7 +154,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the flags of a plan and a board on which the plan fits. `plans` maps flags to plans."""
+    """Yield the flags of a plan and a board on which the plan fits. The argument `plans` maps flags to plans."""
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*_boards(there.arena, there.firmware)]

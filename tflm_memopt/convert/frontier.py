@@ -32,7 +32,7 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "channel-groups": {"group_channels": 0},
 }
 VAIN = 2
-"""The search ends after this number of sets of repeated operators in succession without a gain."""
+"""Number of sets of repeated operators without a gain after which the search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -70,8 +70,7 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         warm: Plans | None = None,
     ) -> None:
-        """`better` is a function that runs operators in parts to improve a plan within a number of
-        multiply-accumulates.
+        """The argument `better` is a function that improves a plan by running operators in parts.
 
         The argument `warm` has plans with different limits of tiled groups, whose operator orders are reused.
         """
@@ -81,7 +80,6 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans whose layout is finished."""
 
     @cached_property
     def inputs(self) -> int:

@@ -26,15 +26,15 @@ from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""If a plan costs over 1.2 times as much as the next faster plan, plans with costs in between are tried."""
+"""Largest ratio of prices between two neighbouring plans at which no plans in between are tried."""
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""The tried sizes of plans that compute more pixels at once differ by at most this fraction of activation memory."""
+"""Step between the tried sizes of plans that compute more pixels at once, as a fraction of activation memory."""
 LEAP = 1 / 4
-"""A plan may grow to the mean of the smallest and largest arena by at most this fraction of its activation memory."""
+"""Maximum growth of a plan to the mean of the smallest and largest arena, as a fraction of its activation memory."""
 LESS = 0.9
-"""Each plan with slow memory may take this fraction of the previous plan's fast memory."""
+"""Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
 
 
@@ -77,7 +77,7 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], chec
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
     """Return a plan with its cost, or None if a known plan is at least as cheap and as small as this plan.
 
-    Plans are not lowered if the sizes of their arena heads already decide.
+    Plans are compared without lowering if the sizes of their arena heads decide.
     """
     planned = form.planned(plan)
     lower = cache(lambda: form.lowered(planned))
@@ -146,7 +146,7 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are also tried. If prices still
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices still
     differ much, plans without recompute are made larger, even if better plans are known.
     """
 
@@ -280,7 +280,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
-    """Return the plan of least RAM within a compute budget, or the plan of least compute within a RAM limit.
+    """Return the plan of least RAM in a compute budget (msf-CNN's P1), or of least compute in a RAM limit (P2).
 
     Raises TooLarge if no plan keeps the RAM limit, and DoesNotFit if no plan keeps the compute budget.
     """

@@ -26,7 +26,7 @@ class SlowMemory:
     asked: bool = True
     """True if the user requested slow memory, False if only the board has slow memory."""
     clock: Clock | None = None
-    """Clock of the core with slow memory, or None if times are unknown."""
+    """Clock of the core, for the time of plans with slow memory, or None if times are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""If a rewrite saves less than this fraction of the arena, its unneeded TFLM kernels do not count as saved flash."""
+"""Smallest fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
 ROOM = 4_000
 """Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
 SHARE = 1.2
-"""A plan for ESP-NN may take this multiple of the least arena, because ESP-NN's kernels are faster than C code."""
+"""Largest arena of a plan for ESP-NN, as a multiple of the least arena, because ESP-NN is faster than C code."""
 SLOWER = 1.3
-"""If all plans are slower than the original, a plan may take this multiple of a generic program's least arena."""
+"""Largest arena if all plans are slower than the original, as a multiple of the generic program's least arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Decision:
     chosen: Converted | None = None
     why: str = ""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, or None if there is no rewrite."""
+    """RAM saved and flash added by the rewrite, or None without a rewrite."""
     faster: FasterPlan | None = None
     """A faster plan that takes more RAM, if the chosen plan is slower than the original."""
 
@@ -225,7 +225,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the smallest plan that is not slower than the original model or, without such a plan, the fastest plan."""
+    """Return the smallest plan that is not slower than the original or, without such a plan, the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:

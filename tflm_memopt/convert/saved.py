@@ -27,8 +27,9 @@ def files(
 ) -> dict[str, bytes]:
     """Return the content of each file by name. Files of the model come first, and the report's page comes last.
 
-    `labels` are the names of the first output's values. `inputs` are the input arrays of a stored inference. The
-    report's page names the folder of the files, `folder`, and the path of the original model, `original`.
+    The argument `labels` has the names of the first output's values. The argument `inputs` has the input arrays of a
+    stored inference. The report's page names the folder of the files, `folder`, and the path of the original model,
+    `original`.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

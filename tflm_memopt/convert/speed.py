@@ -97,7 +97,7 @@ def time(
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:
-    """Return the time of a result on a board, or None if its cycles on this board are unknown."""
+    """Return the time of a result on a board, or None if the board's cycles are unknown."""
     clock, memories = board.clock(board.measured_core or board.core), result.report.memories
     if not clock.known:
         return None

@@ -1,4 +1,4 @@
-"""Chooses chains of TFLM's own operators that run in parts, for the least arena.
+"""Chooses chains of TFLM's own operators to run in parts, so that the arena becomes small.
 
 The greedy search adds one chain after the other while the arena shrinks. Candidate chains contain the operator with the
 most live bytes, and are ranked by live bytes. The size of the arena includes the tail bytes of new operators.

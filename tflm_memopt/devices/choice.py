@@ -32,7 +32,7 @@ from tflm_memopt.units import DeviceMemory
 
 Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
-"""Devices count as equally large if they differ by at most this fraction of their mean size."""
+"""Maximum difference at which two devices count as equally large, as a fraction of their mean size."""
 FAIR = Fraction(108, 100)
 """Maximum of a device's weights after balancing, as a multiple of a device's mean weights."""
 Planning = Callable[[int, int], None]
@@ -134,7 +134,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """If the first device stores more bytes than other devices, it gets fewer channels.
+    """Give the first device fewer channels if it stores more bytes than the devices on average.
 
     Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
     more than FAIR times the mean weights of a device.
@@ -255,7 +255,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, also with partial sums if these reduce the sent bytes."""
+    """Yield the conversions of all promising splits, including splits with partial sums that reduce the sent bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

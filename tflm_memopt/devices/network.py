@@ -306,7 +306,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators before `switch` by `front`, and operators from `switch` to `end` - 1 by channels."""
+    """Divide operators before `switch` as `front` says, and operators from `switch` to `end` - 1 by channels."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

@@ -32,7 +32,7 @@ class DeviceRun:
     statuses: tuple[int, ...]
     arena: RecordedArena
     milliseconds: tuple[float, ...]
-    """Time of each inference including waits, measured on this computer."""
+    """Time of each inference including waits, measured on the computer that runs the simulation."""
 
 
 @dataclass(frozen=True, slots=True)

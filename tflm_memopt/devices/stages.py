@@ -22,14 +22,14 @@ CUTS = 8
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
-"""Weights count as evenly divided if no device has more than this factor times the mean weights of a device."""
+"""Maximum weights of a device at which a split counts as even, as a multiple of a device's mean weights."""
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
+    """The cost of a split, which is compared field by field, and should be small."""
 
     exceeds_alone: int
-    """Excess of the largest arena over one device's arena: 0 for none, 1 for up to LINK_STATE bytes, otherwise 2."""
+    """The value is 0 if no device needs more arena than one device alone, 1 for up to LINK_STATE bytes more, else 2."""
     weights: float
     """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
     ram: int

@@ -58,7 +58,7 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
 
-    Each device computes an equal part of the last outputs, and all earlier rows that this part needs. The argument
+    Each device computes an equal part of the last outputs, and all earlier rows that its part needs. The argument
     `stack` has the Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}

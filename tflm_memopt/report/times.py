@@ -51,7 +51,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a phrase that says whether the model was rewritten, how much slower it is, and which flag avoids that."""
+    """Return a phrase that says whether the model was rewritten, how much slower it is, and how to make it faster."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
