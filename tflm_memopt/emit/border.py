@@ -51,9 +51,9 @@ class Image:
     highest: int
     black: float
     white: float
-    """Real input value for a black pixel (brightness 0), and real input value for a white pixel (brightness 255)."""
+    """The real input values of a black pixel (brightness 0) and of a white pixel (brightness 255)."""
     why: str
-    """Text for a comment that tells where `black` and `white` come from, such as "from the model's metadata"."""
+    """Text for a C comment about the origin of `black` and `white`, such as "from the model's metadata"."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

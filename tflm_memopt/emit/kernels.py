@@ -11,8 +11,8 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Parts of the C library that programs need. Bit n of a mask is set if the part with number n of an enumeration is
-    needed.
+    """Masks of the operator types, weight orders and executor parts that programs need. Bit n of a mask stands for
+    value n of the enumeration.
     """
 
     kinds: int = 0

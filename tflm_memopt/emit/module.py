@@ -22,7 +22,7 @@ class InApp:
     prefix: str
     model: str
     pauses: tuple[int, ...]
-    """Numbers of the iterations after which the model pauses, so that another model can run."""
+    """Indices of the iterations after which the model pauses, so that another model can run."""
 
     @property
     def turn(self) -> str:

@@ -64,7 +64,6 @@ class Subject:
 
     @property
     def image(self) -> Image | None:
-        """The model's input as an image that a camera can fill, or None for a different kind of input."""
         own = self.builtin_only or self.report.window  # A picture of a camera cannot fill a sliding input.
         return None if own else image_of(self.border, self.pixels)
 

@@ -45,17 +45,17 @@ class Builder:
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
-        """Declare sizes that are known only when the kernel runs."""
+        """Declare sizes of tensors and loops that are known only when the kernel runs."""
         self.sizes += names
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Declare 32-bit numbers that are known only when the kernel runs. A number is not a size."""
+        """Declare 32-bit numbers, such as zero points, that are known only when the kernel runs."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input with one stride per axis. The stride of the last axis may be omitted if it is 1."""
+        """Declare an input tensor in RAM with a stride for each axis. The last stride may be omitted if it is 1."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -68,11 +68,13 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. The kernel must store each element exactly once. The function ram() explains `strides`."""
+        """Declare an output tensor. The kernel must store each element exactly once. The function ram() explains
+        `strides`.
+        """
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare constants. The function ram() explains `strides`."""
+        """Declare a tensor of constants in flash. The function ram() explains `strides`."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major(shape, strides)))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:

@@ -31,7 +31,7 @@ class Instruction:
 class VectorUnit:
     registers: int
     group: int
-    """Number of registers of a vector with the widest elements of a loop."""
+    """Number of registers for a vector with the widest elements of a loop."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -54,7 +54,7 @@ class LaneUnit:
     store: Mapping[Type, str]
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Statements at the start and at the end of an innermost loop over `{n}` elements. The end statement jumps to the
+    """Assembly statements at the start and at the end of a loop over `{n}` elements. The end statement jumps to the
     label `{again}` until the counter `{left}` is 0.
     """
 
@@ -213,8 +213,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace x / 2^e, which rounds halves away from zero. The new operations subtract 1 from x if x < 0 and e != 0,
-    and round halves up.
+    """Replace a division by 2^e that rounds halves away from zero. The new operations subtract 1 from x if x < 0 and e
+    != 0, and round halves up.
     """
     x, exponent = one.operands
     if not one.to.along:
@@ -268,8 +268,8 @@ def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace scale_right by a product and a right shift that rounds halves up. The product is reduced by 1 if x is
-    negative.
+    """Replace the operation scale_right by a product and a right shift that rounds halves up. The product is reduced by
+    1 if x is negative.
     """
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
@@ -284,7 +284,7 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace scale_right on cores that can add the upper 32 bits of a product to a sum.
+    """Replace the operation scale_right on cores that can add the upper 32 bits of a product to a sum.
 
     The product x * m / 2^31 becomes x + x * m2 / 2^32, where m2 is 2 * m - 2^32. The zero point, and the rounding
     constant of the right shift, are added to x before the shift.

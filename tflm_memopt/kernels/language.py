@@ -57,7 +57,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """A constant factor and the sorted names of the remaining factors, for each product of the sum."""
+    """For each product of the sum: its constant factor, and the sorted names of its variables."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -200,7 +200,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """True if each lane of the core's vectors runs one iteration. Registers in the loop are then vectors."""
+    """True if each lane of a vector runs an iteration of its own. Registers in the loop are then vectors."""
     group: int = 0
     """Number of registers for a vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1

@@ -166,7 +166,7 @@ LONGEST_SHIFT = 31
 def walk(
     body: Sequence[Statement], values: dict[str, int], held: Callable[[Reg], int] = lambda _: 0
 ) -> Iterator[Executed]:
-    """Yield all statements in execution order. Loops and conditions are not yielded, but their statements are.
+    """Yield the loads, operations and stores of a kernel in execution order.
 
     The function `held` returns the value of a register. A yielded dictionary is valid until the next statement.
     """

@@ -55,8 +55,8 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange with numbers. Output index y needs the input indices i with y * step + begin <= i * per < y * step +
-    begin + extent.
+    """Numbers for an AxisRange. Output index y needs each input index i for which i * per - (y * step + begin) is in
+    [0, extent).
     """
 
     step: int
@@ -75,7 +75,6 @@ class AxisSteps(NamedTuple):
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
-        """Return the number of input indices that `count` consecutive output elements span."""
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:

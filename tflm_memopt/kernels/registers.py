@@ -53,7 +53,9 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """A value from before a loop is kept until the loop ends."""
+    """Return the last use of each register. The registers of a value from before a loop stay in use until the loop
+    ends.
+    """
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

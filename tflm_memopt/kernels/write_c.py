@@ -310,7 +310,7 @@ class Writer:
         """Write a loop whose elements the core counts in the register LR. The core masks missing lanes of the last
         iteration.
 
-        Clang before version 17 does not support assembly with both outputs and jumps, so it gets a masked loop.
+        Clang before version 17 supports no assembly with both outputs and jumps, so this compiler gets a masked loop.
         """
         self.lines.append("#ifdef __clang__")
         self._left_out(one, unit, f"{one.extent}")

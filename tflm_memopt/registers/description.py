@@ -162,7 +162,7 @@ class Description:
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""Fields of these two types may share bits, because a chip may have different registers for reads and for writes."""
+"""Read-only and write-only fields may share bits, because a chip may have separate registers for reads and writes."""
 
 
 def check(description: Description) -> None:

@@ -143,9 +143,6 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
 
 
 def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
-    """Return the argument `field` and further fields for the same word. The driver often accesses these fields
-    together.
-    """
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

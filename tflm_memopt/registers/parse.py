@@ -63,7 +63,9 @@ def words(annotation: str = "") -> str:
 
 
 class ParsedFile:
-    """The attribute `texts` has contents of headers. Other headers are searched in `folders`."""
+    """A parsed C file. The attribute `texts` has the contents of headers. The parser searches `folders` for other
+    headers.
+    """
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

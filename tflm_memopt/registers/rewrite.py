@@ -94,7 +94,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Store all combined values in variables. The last write writes all values together."""
+        """Store all combined values in variables, which the last write writes together."""
         *early, last = region
         kept: dict[int, Text] = {}
         for access in early:

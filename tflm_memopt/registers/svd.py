@@ -88,9 +88,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line where an XML element begins. The argument `names` has the names of the element and of its
-        parents.
-        """
+        """The argument `names` has the names of the element and of its parents."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)

@@ -42,7 +42,7 @@ class Difference:
     rewritten: int | float
     elements: int
     ulps: int | None = None
-    """Largest difference of float32 values in units of the last place, or None for integers."""
+    """Largest difference of float32 values in units of the last place, or None for outputs of other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def cases_of(
 ) -> list[Case]:
     """Return all cases of a test: random inputs, extreme inputs, the user's inputs, and a sequence of inferences.
 
-    The argument `new` is the number of new elements of a sliding input in each inference, or 0.
+    The argument `new` is the number of new elements of a sliding input in each inference, or 0 without a sliding input.
     """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
@@ -114,7 +114,7 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases. Return also how many of these cases are from every_value().
+    """Return `count` more test cases, and the number of cases from every_value().
 
     Cases from every_value() come first, in sets of 256, and random cases follow. The argument `done` is the number of
     earlier random cases.
@@ -161,7 +161,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return pairs of runs. A run of the original model has the values of the rewritten model's run, in the original
+    """Pair each run of the rewritten model with a run of the original model. The values are converted to the original
     formats.
     """
     to_old = each(changes.inputs, convert.preimage)

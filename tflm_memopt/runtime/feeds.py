@@ -23,7 +23,7 @@ ABORT = 15
 missing.
 """
 RESET_BEFORE = 2
-"""Index of an inference. Before this inference, half of another input is pushed, and then the interpreter is reset."""
+"""Index of the inference before which half of another input is pushed and the interpreter is reset."""
 BORDER = 3
 
 

@@ -86,9 +86,7 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers, by the id of the process that started them. After a fork, a process must not use the workers of its
-parent.
-"""
+"""After a fork, a process must not use the workers of its parent."""
 
 
 def _ask(request: Sequence[object]) -> int:

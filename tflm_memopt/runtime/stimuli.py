@@ -14,13 +14,13 @@ Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
 INDEX_LIMIT = 127
-"""Largest random integer of 32 or 64 bits. A smaller table that the integer indexes lowers this limit."""
+"""Largest random integer of 32 or 64 bits, for integers that index no table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """Operators that read a table, each with the positions of its operands: the table, and the indices."""
 
 EXTREME_EVERY = 7
-"""A sequence of inferences has extreme inputs once in this number of inferences."""
+"""In a sequence, one of EXTREME_EVERY inferences has extreme inputs."""
 EVERY = 256
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 SIDES = 3
@@ -214,8 +214,8 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
     Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of QUANTIZE takes each value
-    that int8 can stand for. Further 256 inferences test floats at or next to the border between two quantized values.
-    The operators of the original model `graph` limit the values.
+    that int8 can stand for. For float inputs, 256 more inferences test floats at or next to the border between two
+    quantized values. The operators of the original model `graph` limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -228,7 +228,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
     """Return a function that makes a tensor from the index of a run and a flag `border`.
 
     If `border` is not 0, each element is at or next to the border between two quantized values. An element starts at a
-    random value and advances by a random odd step in each run. It takes all 256 values.
+    random value and advances by a random odd step in each run, so that it takes all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

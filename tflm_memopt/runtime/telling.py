@@ -10,7 +10,7 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""For each inference by its index: the indices of the runs with two of its inputs exchanged."""
+"""Indices of runs by the index of an inference. These runs repeat the inference with two of its inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
@@ -27,8 +27,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the index of the best inference for a self-test: most of its outputs differ from each other and change
-    when two inputs are exchanged.
+    """Return the index of the inference with the most differences. Counted are differences between two outputs, and
+    changes of outputs after an exchange of two inputs.
 
     The argument `outputs` has the values of `tensors` in all runs.
     """
@@ -45,8 +45,8 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier inferences. If it may, a self-test can only repeat the first
-    inference.
+    """Return whether an inference may depend on earlier inferences. A self-test of a model with state can only repeat
+    the first inference.
     """
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())

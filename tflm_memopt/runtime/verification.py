@@ -77,8 +77,8 @@ class Verification:
     module: ModuleRuns | None = None
     """Result of running the C module, or None without a C module."""
     planned_for: str = ""
-    """Kernel library that a model of builtin operators requires, "any" if it requires none, or "" for a model with
-    custom operators.
+    """Kernel library that a model of builtin operators requires, or "any". For models with custom operators, the text
+    is "".
     """
     steps: int = 0
     every_value: int = 0
@@ -86,7 +86,7 @@ class Verification:
     constants: ComparedConstants | None = None
     """Comparison of the models' constants, or None if it was not made."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads on which the rewritten model ran: 1, or both 1 and 2 for a model made for two cores."""
+    """Tested numbers of threads: 1, or both 1 and 2 for a model made for two cores."""
     undefined: str = ""
     """Reason why TFLM's outputs of the original model are undefined and may vary, or ""."""
 

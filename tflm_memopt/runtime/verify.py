@@ -171,7 +171,7 @@ def message(model: Model) -> list[ProgramOp]:
 
 
 def _programs(model: Model) -> list[Program]:
-    """TFLM refuses a model with a damaged program, so the list is then empty."""
+    """Return the programs of a model. If a program is damaged, the list is empty, and TFLM refuses the model."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:

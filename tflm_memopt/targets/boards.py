@@ -65,7 +65,7 @@ class Board:
     external_ram_cycles: SlowCycles | None = None
     """Additional cycles per byte in PSRAM or SDRAM, compared with `ram`, at the frequency `mhz`. None if unknown."""
     external_ram: int = 0
-    """Size of PSRAM or SDRAM in bytes. This memory is slower than the memory `ram`."""
+    """Size in bytes of the board's PSRAM or SDRAM, which is slower than internal RAM."""
 
     @property
     def free_ram(self) -> int:
@@ -118,7 +118,7 @@ class BoardFit:
     """Size in bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     known: bool = True
-    """Whether the arena use of all operators is known. If not, `ram_left` is an upper bound."""
+    """True if the arena use of all operators is known. If an operator is unknown, `ram_left` is an upper bound."""
     runs: bool = True
     slow_left: int = 0
     """Free bytes of external RAM, after the plan's slow memory."""

@@ -97,7 +97,7 @@ class Exponentials:
         return power
 
     def add(self, total: Reg, power: Reg) -> None:
-        """Add an exponential to a sum in Q12.19."""
+        """Add an exponential in Q0.31 to a sum in Q12.19."""
         self.b.update("add", total, self.b.compute("round_shift", INT32, power, 12))
 
 
