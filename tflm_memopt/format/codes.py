@@ -1,10 +1,10 @@
-"""Names the values of a program's fields, which tmo/program.h repeats in C with the prefix TMO_."""
+"""Codes in the fields of a program. In C, tmo/program.h defines the codes with the prefix TMO_."""
 
 import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Place of a program's input 0. A streamed or external input 0 has tensors with `base` 1."""
+    """Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`."""
 
     ARENA = 0
     """The caller writes the whole input 0 into its buffer before each run."""
@@ -22,13 +22,11 @@ class RowLayout(enum.IntEnum):
     HWC = 0
     """Rows are stored in ascending order."""
     ROWS_REVERSED = 1
-    """Row y is stored as row height - 1 - y."""
+    """Rows are stored in descending order."""
     PIXELS_REVERSED = 2
-    """Row y is stored as row height - 1 - y, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this
-    layout.
-    """
+    """Rows and pixels are stored in descending order. Only tensors of tiled groups have pixels in descending order."""
     STATE = 16
-    """With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
+    """The layout `TMO_LAYOUT_STATE + i` means that rows are stored in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
@@ -45,11 +43,11 @@ class Flags(enum.IntFlag):
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
     COPIES = 32
-    """Weights of CONV are copied into the workspace when the group begins."""
+    """Weights of CONV are copied into the workspace before a group of operators runs."""
 
 
 class FloatRange(enum.IntEnum):
-    """Limits of the output of a float32 operator, in bits 0 to 3 of `float_form`."""
+    """Limits of the output of a float32 operator, in bits 0 to 3 of the field `float_form`."""
 
     FINITE = 0
     """Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN."""
@@ -120,14 +118,14 @@ class ResizeForm(enum.IntEnum):
 
     PLAIN = 0
     CENTERS = 1
-    """half_pixel_centers"""
+    """The option half_pixel_centers is set."""
     CORNERS = 2
-    """align_corners"""
+    """The option align_corners is set."""
 
 
 class SelectForm(enum.IntFlag):
-    """Four bits of `select_form` describe each operand of SELECT. The lower two bits are the index of the operand's row
-    among all rows that an iteration reads.
+    """The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the index of
+    the operand's row among all rows that an iteration reads.
     """
 
     ONE_COLUMN = 4
@@ -137,8 +135,8 @@ class SelectForm(enum.IntFlag):
 
 
 class LoopCode(enum.IntEnum):
-    """Loop codes of a group, in bytes. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop
-    code are little-endian.
+    """Byte codes for the order in which a group runs its operators. A code n below TMO_LOOP_NEAR runs operator n of the
+    group. Numbers after a loop code are little-endian.
     """
 
     NEAR = 0xFC
@@ -164,11 +162,11 @@ class Sharding(enum.IntEnum):
     CORE_1 = 1
     """Core 1 computes all iterations."""
     COLUMNS = 2
-    """Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns."""
+    """Core 0 computes the columns below the field `cut`, and core 1 computes all other columns."""
     CHANNELS = 3
-    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE
-    with equal numbers of input and output channels, can be split by channels. Packed operators are split at a multiple
-    of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
+    """Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV,
+    and a DEPTHWISE with equal numbers of input and output channels, can be split by channels. Packed operators are
+    split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
     """
 
 
@@ -182,11 +180,11 @@ class Part(enum.IntEnum):
     """TMO_PART_TILES runs tiled groups."""
     CHANNEL_GROUPS = 1
     ITERATIVE = 2
-    """TMO_FLAG_ITERATIVE."""
+    """TMO_PART_ITERATIVE runs operators with TMO_FLAG_ITERATIVE."""
     STREAM = 3
-    """TMO_INPUT_STREAM."""
+    """TMO_PART_STREAM supports TMO_INPUT_STREAM."""
     EXTERNAL = 4
-    """TMO_INPUT_EXTERNAL."""
+    """TMO_PART_EXTERNAL supports TMO_INPUT_EXTERNAL."""
     REVERSED = 5
     """TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse."""
     TAPS = 6
@@ -194,9 +192,9 @@ class Part(enum.IntEnum):
     STATE = 7
     """TMO_PART_STATE supports a state, which holds rows that outlive a run."""
     LINK = 8
-    """TMO_INPUT_LINK."""
+    """TMO_PART_LINK supports TMO_INPUT_LINK."""
     NIBBLES = 9
-    """TMO_FLAG_NIBBLES."""
+    """TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES."""
     PIXELS = 10
     """TMO_PART_PIXELS computes single pixels faster than the general code."""
     CONV_SUMS = 11
@@ -232,7 +230,7 @@ class Part(enum.IntEnum):
     DSP_TAPS = 24
     """TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs."""
     COPIES = 25
-    """TMO_FLAG_COPIES."""
+    """TMO_PART_COPIES runs operators with TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
     """With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each."""
@@ -246,7 +244,7 @@ class Part(enum.IntEnum):
     """TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code.
     """
     CLAMPS = 32
-    """On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose outputs are limited to less than the int8
+    """On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8
     range.
     """
     DSP_ODD = 33

@@ -1,9 +1,7 @@
-"""Types of a record's fields, and the C layout that follows from them.
-
-A record is a frozen dataclass. Only fields that are annotated with types of this module are stored. `DERIVED` states
-the types of stored properties, and of counts: `n_items` stores the length of `items`. Fields that `C_ORDER` names come
-first, in that order. All other fields follow in the order of the class.
-
+"""Types of the fields of records, and the layout of a record as a C struct. A record is a frozen dataclass. Programs
+store only fields that are annotated with types of this module. The mapping `DERIVED` states the types of properties
+that programs store, and of numbers of items: `n_items` is the length of `items`. Fields listed in `C_ORDER` come first.
+All other fields follow in the order of the class.
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Pair:
@@ -97,7 +95,7 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """In C, the field has these names instead of its own name."""
+    """In C, the field has the names in `names` instead of its own name."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]
@@ -201,7 +199,7 @@ def _in_order(record: type) -> list[CField]:
 
 
 def _c_fields(record: type) -> Iterator[CField]:
-    """Yield the C fields of a record, whose offsets are not known yet."""
+    """Yield the C fields of a record. All offsets are still 0."""
     flags = set()
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)

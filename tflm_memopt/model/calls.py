@@ -15,8 +15,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 def called(op: Op) -> tuple[int, ...]:
-    """Return the subgraphs that the operator runs.
-
+    """Return the indices of the subgraphs that an operator runs.
     >>> called(Op(0, "IF", (), (), {"thenSubgraphIndex": 2, "elseSubgraphIndex": 1}))
     (2, 1)
     """
@@ -24,7 +23,7 @@ def called(op: Op) -> tuple[int, ...]:
 
 
 def called_from_main(graphs: Sequence[Graph]) -> set[int]:
-    """Return the subgraphs that run when subgraph 0 runs, including subgraph 0."""
+    """Return the indices of all subgraphs that run with subgraph 0, including 0."""
     found, waiting = {0}, [0]
     while waiting:
         new = {number for op in graphs[waiting.pop()].ops for number in called(op)} - found

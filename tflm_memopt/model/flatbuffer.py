@@ -50,13 +50,13 @@ SCHEMA: Schema = {
 
 
 def check(data: bytes) -> None:
-    """Raise ModelError if `data` is not a well-formed .tflite flatbuffer, as far as the reader uses it."""
+    """Raise ModelError if `data` is not a well-formed .tflite flatbuffer. Only tables that the reader uses matter."""
     check_start(data)
     _Walk(data).table("Model", 0, "model")
 
 
 def check_start(data: bytes) -> None:
-    """Raise ModelError if the first START bytes cannot be those of a model."""
+    """Raise ModelError if a file's first bytes cannot be the beginning of a model."""
     if len(data) < HEADER_BYTES:
         raise ModelError(
             f"{len(data)} B are too short for a model",
@@ -90,7 +90,6 @@ class _Walk:
         return value
 
     def table(self, kind: str, reference: int, where: str) -> None:
-        """Check the table that the offset stored at `reference` points to, and all tables below it."""
         self.tables += 1
         if self.tables > MAX_TABLES:
             raise self.broken(f"more than {MAX_TABLES:,} tables", where)

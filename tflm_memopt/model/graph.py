@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 TensorId = int
 ABSENT: TensorId = -1
-"""Number of a missing optional operand, such as a bias."""
+"""Index that stands for a missing optional operand, such as a bias."""
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
 """Type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
 STATE = "state"
-"""Key in WRITE_STATE's options for the tensor that holds the kept value in the next inference."""
+"""Key in the options of WRITE_STATE. The value is the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Types of the dense layer and of the sums along time that replace an SVDF. Both operators have all operands of the
 SVDF.
 """
 OPERANDS = "operands"
-"""Key in VIEW's options for the operands with the new shape, which TFLM's own operator also needs."""
+"""Key in the options of VIEW. The value lists the operands with the new shape, which TFLM's operator needs."""
 VIEW_OF = "view_of"
-"""Key in VIEW's options for the operator's type in the model."""
+"""Key in the options of VIEW. The value is the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
 """Names in messages and reports for types of operators that no model has."""
 
@@ -40,9 +40,8 @@ LONGEST_NAME = 40
 
 
 def short_name(name: str) -> str:
-    """Return the last two parts of the first operator's name, which identify a layer. Converters join the names of all
-    fused operators, each with its scopes.
-
+    """Return the last two parts of a layer's name. If a converter joined the names of several operators, the first name
+    counts.
     >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
     're_lu_1/Relu'
     >>> short_name("input_1")
@@ -55,7 +54,9 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """A number q of a tensor stands for scale * (q - zero_point), with one scale, or one per channel along `axis`."""
+    """A stored number q stands for the real number `scale * (q - zero_point)`. A tensor has one scale, or one scale for
+    each channel along dimension `axis`.
+    """
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -64,7 +65,9 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor, whose `id` is an index in the model's list of tensors, or a higher number after a rewrite."""
+    """A tensor of a model. The `id` is an index in the model's list of tensors, or a higher number for a tensor that a
+    rewrite added.
+    """
 
     id: TensorId
     name: str
@@ -124,7 +127,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class StateTensor:
-    """A tensor that no operator writes, because the previous inference kept its bytes."""
+    """A tensor whose bytes the previous inference kept. No operator writes the tensor."""
 
     tensor: TensorId
     fill: int
@@ -142,7 +145,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """All subgraphs in the file's order, for the model's first subgraph only."""
+    """Only subgraph 0 lists all subgraphs of the model, in the file's order."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)
@@ -164,12 +167,14 @@ class Graph:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Replace tensors that are keys of `names` by the values."""
+    """Return the tensors, with each key of `names` replaced by its value."""
     return tuple(names.get(t, t) for t in tensors)
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """Return the graph without operators on which no output depends, except those for which `stays` is true."""
+    """Return the graph without unneeded operators. An operator stays if an output depends on its result, or if the
+    function `stays` returns True.
+    """
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
         if stays(op) or wanted.intersection(op.outputs):

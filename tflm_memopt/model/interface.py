@@ -62,7 +62,9 @@ def format_of(tensor: Tensor) -> Format:
 
 
 def metadata(tree: Any, name: str) -> bytes | None:
-    """Return the data of the metadata entry `name` of a schema ModelT, or None if there is none."""
+    """Return the bytes of the metadata entry `name`, or None if the model has no such entry. `tree` is a ModelT of the
+    schema.
+    """
     for entry in tree.metadata or ():
         if text(entry.name) == name:
             data = tree.buffers[entry.buffer].data
@@ -76,7 +78,9 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the recorded changes. `metadata` is the content of a model's entry METADATA, or None."""
+    """Return the changes of inputs and outputs that a model's metadata records. `metadata` is the content of the entry
+    METADATA, or None.
+    """
     if metadata is None:
         return Changes()
     try:
@@ -94,8 +98,8 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph with an input in the arena that has the original's whole shape. Raises InterfaceError
-    if the models cannot have the same origin.
+    """Return the rewritten graph with the whole input of the original graph in the arena. Raises InterfaceError if the
+    models cannot have the same origin.
     """
     if not changes.input:
         return rewritten
@@ -118,7 +122,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
 
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
-    """Raise InterfaceError unless names, shapes, types, scales and order are the same, apart from recorded changes."""
+    """Raise InterfaceError if inputs or outputs of two models differ in anything besides the recorded changes."""
     inputs = ([graph.tensors[i] for i in graph.inputs] for graph in (original, rewritten))
     outputs = ([graph.tensors[i] for i in graph.outputs] for graph in (original, rewritten))
     _compare_side("input", changes.inputs, *inputs)

@@ -34,7 +34,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use, with empty fields for missing or unreadable metadata."""
+    """Usable metadata of a model. Fields are empty if metadata is missing or unreadable."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

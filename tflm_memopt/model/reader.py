@@ -21,10 +21,10 @@ CUSTOM = "CUSTOM"
 """Type of all custom operators. Their options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
+"""Number of bits of each type that stores several values in a byte. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""An activation with more bytes is damaged or not meant for a microcontroller."""
+"""The reader rejects activations with more bytes, for which no microcontroller has enough RAM."""
 
 MOST_READ = 8
 """Number of models that are cached, because one conversion reads the same bytes several times."""
@@ -44,7 +44,9 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that was read from a file. To edit the schema's ModelT `tree`, copy it with writer.edit()."""
+    """A model that was read from a file. `tree` is a ModelT of the schema. writer.edit() returns a copy of the tree
+    that may be changed.
+    """
 
     tree: Any
     graph: Graph
@@ -67,9 +69,8 @@ class Model:
 
 @functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:
-    """Return the model in `data`, the bytes of a .tflite file. The last models that were read are cached.
-
-    Raises ModelError, and nothing else, for bytes that are not a valid model.
+    """Return the model in the bytes of a .tflite file. Recently read models are cached. Raises ModelError for invalid
+    bytes, and no other exception.
     """
     flatbuffer.check(data)
     try:
@@ -109,7 +110,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """Return a string of the schema, which the object API represents as bytes or None."""
+    """Return a string of the schema as str. The object API represents strings as bytes or None."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
@@ -230,8 +231,8 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:
-    """Return all fields of an options table by schema name, with padding and fused activation as names. A table for
-    another type of operator gives no options, as in TFLM.
+    """Return the fields of an operator's options by their names in the schema. As in TFLM, options of another operator
+    type are ignored.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Kind of a recurrent layer, by the number of LOGISTIC and of TANH operators in one time step."""
+"""Type of recurrent layer for each pair of the numbers of LOGISTIC and TANH operators in one time step."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {
@@ -17,7 +17,7 @@ HINTS: Mapping[str, str] = {
 
 
 def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
-    """Return the name of each recurrent layer whose step is the body of a WHILE loop in the main graph."""
+    """Return the type of each recurrent layer that the main graph computes in a WHILE loop, such as LSTM."""
     bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
     return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
 

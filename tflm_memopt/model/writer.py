@@ -21,7 +21,7 @@ PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODE
 
 
 def write(tree: Any) -> bytes:
-    """Return the bytes of a schema ModelT, without loss. Every buffer starts at a multiple of 16 bytes."""
+    """Return a ModelT of the schema as the bytes of a .tflite file. Every buffer starts at a multiple of 16 bytes."""
     shallow = copy.copy(tree)
     shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
     size = sum(len(b.data) for b in tree.buffers or () if b.data is not None)
@@ -33,7 +33,9 @@ def write(tree: Any) -> bytes:
 
 
 def check_alignment(data: bytes) -> None:
-    """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
+    """Raise ModelError if a buffer of a .tflite file does not start at a multiple of 16 bytes, which kernels may
+    assume.
+    """
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
         table = model.Buffers(index)._tab  # public accessors do not return offsets
@@ -128,7 +130,9 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, which is added if it is missing. `operator` is a name in the schema."""
+    """Return the index of an operator code, after adding a missing code to the model. `operator` is a name in the
+    schema.
+    """
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if (
@@ -162,7 +166,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs, also in the model's signatures. `replaced` maps each old tensor to the new one."""
+    """Replace inputs and outputs of the model and of its signatures. `replaced` maps each old tensor to the new one."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):

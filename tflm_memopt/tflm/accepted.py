@@ -132,7 +132,9 @@ ZEROS_LIKE                   | T | T | float32 int8 int32 int64
 @dataclass(frozen=True, slots=True)
 class Operand:
     types: tuple[str, ...]
-    """Names of types in the schema, ("T",) for the form's type parameter, or () for any type."""
+    """Accepted types by their names in the schema. ("T",) stands for the types that the form lists, and () for any
+    type.
+    """
     optional: bool = False
     repeated: bool = False
 
@@ -148,15 +150,14 @@ class Form:
 
     @property
     def readable(self) -> str:
-        """Types of the form as text.
-
+        """Types of inputs and outputs as text.
         >>> FORMS["GATHER"][0].readable, FORMS["CONV_2D"][1].readable
         ('T, int32 -> T (T: float32 or int8)', 'int8, int8 or int4, [int32] -> int8')
         """
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Return whether a kernel of this form accepts these types, where "" stands for an absent input."""
+        """Return whether a kernel accepts the given types of inputs and outputs. "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 

@@ -1,11 +1,8 @@
-"""Order in which kernels access their tensors, which determines whether an output may overlap an input.
-
-Tests verify the rows of the reference kernels by running TFLM's own headers with every load and store logged
-(tests/tflm/test_access_order.py). For kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never
-overlap their inputs.
-
-A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel whose
-input and output have different types is listed only if one of the types is a byte.
+"""Order in which kernels access their tensors, which determines whether an output may overlap an input. A test verifies
+the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). For
+kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never overlap their inputs. A compiler may move a
+store above a load of another type, unless one of the types is a byte. This module lists a kernel with different input
+and output types only if one of the types is a byte.
 """
 
 import math
@@ -27,7 +24,7 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""An Order function gets a node and the number of an input. The function returns the step at which the kernel last
+"""An Order function gets a node and the index of an input. The function returns the step at which the kernel last
 reads each input element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
@@ -40,7 +37,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Tests verify the access order for these pairs of input and output types."""
     operands: int = 1
-    """Number of inputs, counted from the first, for which the access order is known."""
+    """The access order is known for this number of inputs, beginning with input 0."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -83,7 +80,7 @@ def _written(node: Node) -> Ints:
 
 
 def _last_pixel(w: ConvShape) -> Ints:
-    """For each input pixel, return the last output pixel whose window contains it, or -1 if no window does."""
+    """Return the index of the last output pixel that reads each input pixel, or -1 for an unread input pixel."""
     y = _last_window(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.dilation_h, w.pad_h)[:, None]
     x = _last_window(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.dilation_w, w.pad_w)
     last = np.where((y < 0) | (x < 0), -1, y * w.out_w + x).ravel()
@@ -125,11 +122,11 @@ CMSIS_NN = frozenset(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
     )
 )  # fmt: skip
-"""CMSIS-NN replaces these kernels (tensorflow/lite/micro/kernels/cmsis_nn)."""
+"""CMSIS-NN has its own kernels for these operators (tensorflow/lite/micro/kernels/cmsis_nn)."""
 ESP_NN = frozenset(
     ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "SOFTMAX")
 )
-"""ESP-NN replaces these kernels (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
+"""ESP-NN has its own kernels for these operators (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
@@ -170,8 +167,8 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that the operator need not copy: outputs of views,
-    slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that the operator copies nothing. The tensors are
+    outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

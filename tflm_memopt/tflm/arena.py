@@ -75,7 +75,7 @@ class Arena:
         return not self.unknown
 
     def figure(self, nbytes: int) -> str:
-        """Return one of the figures as text, with "at least" before a lower bound."""
+        """Return a number of bytes as text, with "at least" before a lower bound."""
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Arena:
 
     @property
     def needed(self) -> int:
-        """Size of an arena in which AllocateTensors succeeds and everything has room."""
+        """Size in bytes of an arena in which AllocateTensors succeeds."""
         return max(self.total, self.min)
 
 
@@ -130,7 +130,7 @@ class Head:
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
-    """Return the buffers in the head of the arena, as `predict()` plans them."""
+    """Return the buffers in the head of the arena with their offsets."""
     wanted = _wanted(_replay(model, abi, library))
     return Head(wanted, greedy_planner.place(wanted.requests))
 
@@ -310,9 +310,9 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
-    up to the first event that does not fit. TFLM lets events overwrite a temporary tensor that Prepare still reads, and
-    this function does not. Therefore, events that fit an arena also fit every larger arena, so that a binary search can
-    find the smallest arena.
+    up to the first event that does not fit. An event that would overwrite a temporary tensor does not fit, although
+    TFLM allows such events. Events that fit an arena therefore fit every larger arena, as a search for the smallest
+    arena requires.
     """
     head = temp = 0
     tail = size
@@ -335,10 +335,9 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the smallest arena in which all events fit, for events that use `total` bytes of an ample arena.
-
-    An arena that lacks `missing` bytes must grow by at least `missing` minus the alignment, because a smaller alignment
-    gap can provide the rest.
+    """Return the size of the smallest arena in which all events fit. In an ample arena, the events use `total` bytes.
+    An arena that lacks `missing` bytes must grow by at least `missing - ALIGNMENT` bytes, because alignment gaps can
+    shrink.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

@@ -114,7 +114,7 @@ def _copies_dims(names: str, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def int_array(length: int) -> Persistent:
-    """Return the bytes of a TfLiteIntArray: its size, then its items (core/c/common.h)."""
+    """Return the allocation of a TfLiteIntArray, which holds its length before its items (core/c/common.h)."""
     return Persistent(4 + 4 * length)
 
 
@@ -257,8 +257,8 @@ def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of LSTM, which requests four gates of the cell state's size. Input 19 of an LSTM is the cell state
-    (kernels/lstm_shared.h).
+    """Replay Prepare of LSTM, which requests four buffers as large as the cell state, one for each gate. Input 19 of an
+    LSTM is the cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell = node.tensor("i19")
@@ -267,7 +267,9 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate copies of transposed operands: left if adjX is set, right if adjY is not set (batch_matmul.cc)."""
+    """Replay Prepare of BATCH_MATMUL, which allocates copies of matrices. The left matrix is copied if adjX is set, and
+    the right matrix if adjY is not set (batch_matmul.cc).
+    """
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(size_of("QuantizationOpDataBatchMatmul", abi))
@@ -425,7 +427,7 @@ KERNELS: Mapping[str, Kernel] = {
     "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
 }
-"""Rows by the operator's name in the schema, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
+"""Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Row of all operators without another row, which makes all figures of the arena lower bounds."""
+"""Stands for operators with unknown allocations, which make all figures of the arena lower bounds."""

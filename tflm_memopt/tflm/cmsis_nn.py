@@ -1,4 +1,4 @@
-"""Allocations of operators in TFLM's CMSIS-NN kernels, where they differ from those of the reference kernels.
+"""Allocations of TFLM's CMSIS-NN kernels that differ from the allocations of the reference kernels.
 
 The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
 arm_*_get_buffer_sizes_*. The figures are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
@@ -30,7 +30,9 @@ from tflm_memopt.tflm.structs import Abi, size_of
 MVE_BLOCK = 124
 """Helium processes this number of channels of a depthwise convolution at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
-"""With more channels, a transposed convolution runs as a convolution (REVERSE_TCOL_EFFICIENT_THRESHOLD)."""
+"""With more than this number of channels, a transposed convolution runs as a convolution
+(REVERSE_TCOL_EFFICIENT_THRESHOLD).
+"""
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
@@ -79,7 +81,9 @@ def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
 
 
 def _columns_s8(w: ConvShape, mve: bool) -> int:
-    """Return the bytes for im2col: two columns of int16, or four of int8 (arm_convolve_s8_get_buffer_size)."""
+    """Return the number of bytes for im2col: two columns of int16, or with Helium four columns of int8
+    (arm_convolve_s8_get_buffer_size).
+    """
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 16) * 16 if mve else 2 * -(-values // 4) * 4 * 2
 
@@ -91,7 +95,9 @@ def _columns_s16(w: ConvShape, mve: bool) -> int:
 
 
 def _line_s8(w: ConvShape) -> int:
-    """Return the bytes of a 1 x n convolution's padded ends on Helium (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
+    """Return the number of bytes for the padded ends of a 1 x n convolution on Helium
+    (arm_convolve_1_x_n_s8_get_buffer_size_mve).
+    """
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
     if right + left > w.out_w:
@@ -194,7 +200,7 @@ def _transpose_conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes of a buffer for im2col columns or sums of rows, and of a buffer for a reversed filter."""
+    """Return the sizes of two buffers in bytes: one for im2col columns or sums of rows, one for a reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

@@ -34,7 +34,7 @@ def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prep
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
-    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and twice the buffer's number of int16 items."""
+    """Return the allocation that CircularBufferGetNeededMemory states: a struct, and two int16 values for each item."""
     return Persistent(size_of("tflm_signal::CircularBuffer", abi) + 4 * capacity)
 
 
@@ -90,7 +90,9 @@ def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _fft_state(options: Options, abi: Abi) -> int:
-    """Return the bytes of kiss_fftr_alloc: pointers, a complex FFT of half the length, a buffer and twiddle factors."""
+    """Return the number of bytes of kiss_fftr_alloc: pointers, a complex FFT of half the length, a buffer and twiddle
+    factors.
+    """
     half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
     return 3 * size_of("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
 

@@ -1,4 +1,4 @@
-"""Allocations of operators in TFLM's ESP-NN kernels on an ESP32-S3, which needs the most of all ESP32s.
+"""Allocations of TFLM's ESP-NN kernels on an ESP32-S3, which needs more memory than other ESP32s.
 
 The sources are tensorflow/lite/micro/kernels/esp_nn of espressif/esp-tflite-micro (99f49e1), and functions such as
 esp_nn_get_conv_scratch_size_esp32s3 of espressif/esp-nn (d45b843).
@@ -28,7 +28,7 @@ def rows() -> Mapping[str, Kernel]:
 
 
 def _then(name: str, nbytes: Callable[[ConvShape], int], node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of the reference kernel, and also request scratch if the input is int8."""
+    """Replay Prepare of the reference kernel, and request scratch for an int8 input."""
     yield from KERNELS[name].prepare(node, abi)
     if node.dtype("i0") == "INT8":
         yield from scratch(nbytes(conv_shape(node)))
@@ -84,7 +84,7 @@ def depthwise_bytes(w: ConvShape) -> int:
 
 
 def _padded_input(w: ConvShape) -> int:
-    """Return the bytes of a padded copy of the input or of a few of its rows, or 0 without padding."""
+    """Return the size in bytes of a padded copy of the input or of some rows, or 0 without padding."""
     if w.pad_h or w.pad_w:
         wide, high = 2 * w.pad_w, 2 * w.pad_h
     else:

@@ -47,14 +47,16 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return the buffers with offline offsets first, and then the others by size, the largest and latest first."""
+    """Return the indices of the buffers in the order in which TFLM places them. Buffers with offline offsets come
+    first. Among all other buffers, larger ones come first, and later ones among equally large ones.
+    """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the lowest offset at which `request` fits, considering only buffers that are live at the same time."""
+    """Return the lowest offset at which `request` overlaps no buffer that is live at the same time."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

@@ -67,8 +67,8 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place these
-    tensors, since some versions of TFLM use the offset of the first subgraph's tensor with the same number.
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place such
+    tensors, since some versions of TFLM confuse them with tensors of the first subgraph.
     """
     others = ((graph, handles(graph)) for graph in graphs[1:])
     return any(t.id not in named and _needs_allocating(t, ONLINE) for g, named in others for t in g.tensors.values())
@@ -98,13 +98,15 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
 
 
 def planned_at_tail(tensor: Tensor, offset: int) -> bool:
-    """Return whether a tensor is in the tail: variables without offline offset (MicroAllocator::AllocateVariables)."""
+    """Return whether a tensor is a variable in the arena's tail, because it has no offline offset
+    (MicroAllocator::AllocateVariables).
+    """
     return tensor.variable and offset == ONLINE
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Return a tensor's bytes in the arena. An int4 takes one byte (TfLiteTypeSizeOf, memory_helpers.cc), and a
-    dimension of -1 counts as 1.
+    """Return the number of bytes of a tensor in the arena. An int4 takes one byte (TfLiteTypeSizeOf,
+    memory_helpers.cc), and a dimension of -1 counts as 1.
     """
     return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
 

@@ -12,8 +12,8 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of their kernels. `macs` has the
-    multiply-accumulates of each operator, by `Op.index`.
+    """Return the graph with builtin operators only, and with the access orders of their kernels. `macs` has the number
+    of multiply-accumulates of each operator, by `Op.index`.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
@@ -22,7 +22,7 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
 
 
 def multiply_accumulates(graph: Graph, op: Op) -> int:
-    """Return the multiply-accumulates of an operator with weights, from its shapes, or 0 for other operators."""
+    """Return the number of multiply-accumulates of an operator with weights, or 0 for any other operator."""
     if op.type in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"):
         out, weights = graph.tensors[op.outputs[0]], graph.tensors[op.inputs[1]]
         return out.elements * (weights.elements // max(1, out.shape[-1]))
@@ -45,8 +45,9 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return where tensors can be stored inside other tensors. Inputs of the model stay alone, because they exist
-    before all other tensors. If two operators require different places for a tensor, the first operator decides.
+    """Return the places of tensors that can be stored inside other tensors. Inputs of the model are never stored inside
+    other tensors, because inputs exist first. If two operators require different places for a tensor, the first
+    operator decides.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
@@ -71,7 +72,7 @@ def _resolved(found: Mapping[TensorId, StoredIn], part: StoredIn) -> StoredIn:
 
 
 def tail(graph: Graph, library: Library, abi: Abi) -> int:
-    """Return the persistent bytes of tensors, operators and kernels, without alignment gaps."""
+    """Return the number of persistent bytes of tensors, operators and kernels, without alignment gaps."""
     used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0}.union(graph.inputs, graph.outputs)
     total = size_of("TfLiteEvalTensor", abi) * len(used) + size_of("NodeAndRegistration", abi) * len(graph.ops)
     for op in graph.ops:

@@ -52,7 +52,7 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "SVDF": (0, (1,)),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, tuple(range(1, 9))),
 }
-"""Numbers of each operator's inputs that are activations and weights."""
+"""Indices of the activations and weights among an operator's inputs."""
 CONSTANTS: Mapping[str, tuple[int, ...]] = {
     "EXPAND_DIMS": (1,),
     "FILL": (0,),

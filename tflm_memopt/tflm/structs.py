@@ -26,15 +26,17 @@ class StructSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A C++ type's size under each ABI, and the file that declares it (below tensorflow/lite/micro/, or the root)."""
+    """Size and alignment of a C++ type under each ABI, and the file that declares the type. The path of the file begins
+    below tensorflow/lite/micro/ or at the root.
+    """
 
     ilp32: tuple[int, int]
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size in the ABI ilp32-full, if it differs from that in the ABI ilp32."""
+    """Size in the ABI ilp32-full, if it differs from the size in the ABI ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size in the ABI lp64-full, if it differs from that in the ABI lp64."""
+    """Size in the ABI lp64-full, if it differs from the size in the ABI lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -46,7 +48,7 @@ _OPTIONS = "tensorflow/compiler/mlir/lite/core/c/builtin_op_data.h"
 _TYPES = "tensorflow/lite/kernels/internal/types.h"
 
 STRUCTS: Mapping[str, Struct] = {
-    # The interpreter.
+    # These structs belong to the interpreter.
     "SingleArenaBufferAllocator": Struct((36, 4), (72, 8), "arena_allocator/single_arena_buffer_allocator.h"),
     "GreedyMemoryPlanner": Struct((44, 4), (72, 8), "memory_planner/greedy_memory_planner.h"),
     "MicroAllocator": Struct((36, 4), (72, 8), "micro_allocator.h"),
@@ -104,7 +106,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
-    # The state of builtin operators.
+    # These structs are the state of builtin operators.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),

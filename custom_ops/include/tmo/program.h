@@ -85,13 +85,12 @@ enum {
 /* Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor. */
 enum {
   TMO_LAYOUT_HWC = 0, /* Rows are stored in ascending order. */
-  TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  /* Row y is stored as row height - 1 - y, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this layout. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2,
-  TMO_LAYOUT_STATE = 16, /* With TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
+  TMO_LAYOUT_ROWS_REVERSED = 1, /* Rows are stored in descending order. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Rows and pixels are stored in descending order. Only tensors of tiled groups have pixels in descending order. */
+  TMO_LAYOUT_STATE = 16, /* The layout TMO_LAYOUT_STATE + i means that rows are stored in rolling buffer i of the state. */
 };
 
-/* Place of a program's input 0. A streamed or external input 0 has tensors with base 1. */
+/* Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field base. */
 enum {
   TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before each run. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
@@ -106,10 +105,11 @@ enum {
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, for example as the minuend of SUB. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
-  TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
+  TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace before a group of operators runs. */
 };
 
-/* Loop codes of a group, in bytes. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop code are little-endian. */
+/* Byte codes for the order in which a group runs its operators. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop code
+ * are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose index follows as a uint16_t. */
@@ -124,14 +124,14 @@ enum {
 enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
-  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns. */
-  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers of input and
-   * output channels, can be split by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a
-   * multiple of 6. */
+  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes the columns below the field cut, and core 1 computes all other columns. */
+  /* Core 0 computes the channels below the field cut, and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers
+   * of input and output channels, can be split by channels. Packed operators are split at a multiple of 4 channels, and operators with
+   * TMO_PACKING_DSP_DENSE at a multiple of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Limits of the output of a float32 operator, in bits 0 to 3 of float_form. */
+/* Limits of the output of a float32 operator, in bits 0 to 3 of the field float_form. */
 enum {
   TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
@@ -190,12 +190,12 @@ enum {
 /* Rule by which RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
-  TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */
-  TMO_RESIZE_CORNERS = 2, /* align_corners */
+  TMO_RESIZE_CENTERS = 1, /* The option half_pixel_centers is set. */
+  TMO_RESIZE_CORNERS = 2, /* The option align_corners is set. */
 };
 
-/* Four bits of select_form describe each operand of SELECT. The lower two bits are the index of the operand's row among all rows that an iteration
- * reads. */
+/* The field select_form has four bits for each operand of SELECT. The lower two of the four bits are the index of the operand's row among all rows
+ * that an iteration reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -206,14 +206,14 @@ enum {
 enum {
   TMO_PART_TILES = 0, /* TMO_PART_TILES runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
-  TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE. */
-  TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
-  TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
+  TMO_PART_ITERATIVE = 2, /* TMO_PART_ITERATIVE runs operators with TMO_FLAG_ITERATIVE. */
+  TMO_PART_STREAM = 3, /* TMO_PART_STREAM supports TMO_INPUT_STREAM. */
+  TMO_PART_EXTERNAL = 4, /* TMO_PART_EXTERNAL supports TMO_INPUT_EXTERNAL. */
   TMO_PART_REVERSED = 5, /* TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse. */
   TMO_PART_TAPS = 6, /* TMO_PART_TAPS runs depthwise convolutions for Helium if tmo_mve_has_nine() is false. */
   TMO_PART_STATE = 7, /* TMO_PART_STATE supports a state, which holds rows that outlive a run. */
-  TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
-  TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
+  TMO_PART_LINK = 8, /* TMO_PART_LINK supports TMO_INPUT_LINK. */
+  TMO_PART_NIBBLES = 9, /* TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
   /* On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer. On other cores, the library
    * always contains TMO_PART_CONV_SUMS. */
@@ -234,14 +234,14 @@ enum {
   TMO_PART_DSP_3X3 = 22, /* TMO_PART_DSP_3X3 runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
   TMO_PART_DSP_NINE = 23, /* TMO_PART_DSP_NINE runs depthwise convolutions with windows of nine pixels that are not 3x3. */
   TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
-  TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
+  TMO_PART_COPIES = 25, /* TMO_PART_COPIES runs operators with TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
   TMO_PART_AT_ONCE = 27, /* With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
   TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
   TMO_PART_SEVERAL_ROWS = 31, /* TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code. */
-  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose outputs are limited to less than the int8 range. */
+  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8 range. */
   TMO_PART_DSP_ODD = 33, /* TMO_PART_DSP_ODD runs packed convolutions with an odd number of output channels. */
   TMO_PART_DSP_NARROW = 34, /* TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes. */
   TMO_PART_DSP_SMALL = 35, /* TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights. */
