@@ -22,7 +22,9 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. If none is needed, `last` is below `first`."""
+    """First and last input pixel that each output pixel needs. If an output pixel needs no input pixel, `last` is below
+    `first`.
+    """
 
 
 Axis = tuple[Ints, Ints]
@@ -107,9 +109,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Input `i` of a TRANSPOSE_CONV is added to the outputs from `i * stride - padding` on, as many as the kernel has
-    weights.
-    """
+    """TRANSPOSE_CONV adds input `i` to consecutive outputs, beginning with output `i × stride − padding`."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]

@@ -80,7 +80,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups that read input. A last pass may only write finished sums."""
+        """Number of channel groups. A last pass that only writes finished sums is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:

@@ -12,7 +12,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     columns to scratch. They copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, and up to 4
     columns as bytes for RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The
     int16 kernel computes one column less in a call if the next call would compute a single column. A kernel for wide
-    tiles has no limit in bytes, and it computes the last five columns at once if windows have at most 96 values. A
+    tiles may take any number of bytes. For windows of at most 96 values, it computes the last five columns at once. A
     single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
     with a multiple of 8 channels.
     """

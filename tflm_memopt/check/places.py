@@ -76,8 +76,8 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the addresses and tags of a stripe's pixels. The argument 0 stands for all stripes if no row is
-        computed twice.
+        """Return the addresses and tags of a stripe's pixels. If no row is computed twice, stripe 0 stands for all
+        stripes.
         """
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)

@@ -36,7 +36,7 @@ class Traffic:
     room: int
     """Smallest capacity of a link in bytes with which no device waits forever."""
     room_for_all: int
-    """Capacity in bytes with which no link ever blocks its sender."""
+    """Smallest capacity of a link in bytes with which no sender ever waits."""
 
 
 def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:

@@ -24,7 +24,7 @@ MOST = 1024
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with constants instead of integers that are the same in every inference.
+    """Replace integers that are equal in every inference by constants, and return the graph.
 
     Operators with an index in `left_alone` keep their operands. Each computed constant gets a new tensor, which
     distinguishes it from the constants of the file.

@@ -66,7 +66,9 @@ class Along:
     after: int = 0
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
-        """Return the range of input indices that outputs [first, end) read. The range may include padding."""
+        """Return the range of input indices that outputs [first, end) read, where indices outside the input are
+        padding.
+        """
         low = first * self.stride - self.before
         return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
 
@@ -85,7 +87,7 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
     """Return the smallest number of output channels that the first operator of a chain may compute at a time. The size
-    of each channel group is a multiple of this number, so that no group of a grouped CONV_2D is divided.
+    of each channel group is a multiple of the returned number, so that no group of a grouped CONV_2D is divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:

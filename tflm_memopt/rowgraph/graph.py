@@ -141,7 +141,7 @@ class RowGraph:
     window: SlidingWindow | None = None
     rematerialisations: tuple[Rematerialisation, ...] = ()
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Maps each tensor that is a part of another tensor to its place there."""
+    """Maps each tensor that is a part of another tensor to its place in the other tensor."""
     slow: frozenset[TensorId] = frozenset()
 
     @cached_property

@@ -49,7 +49,9 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Return the graph with rolling buffers where possible. Each state is written after all its readers ran."""
+    """Replace states by rolling buffers where possible, and return the graph. Each state is written after all its
+    readers ran.
+    """
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
         if (joined := work.joined(writer, kept)) is not None:

@@ -1,9 +1,8 @@
 """Converts long windows, for example on raw audio, to windows of few rows that hold several samples each.
 
-Each row of the new operator holds the samples by which several windows of the original operator move on. A window of
-the new operator computes the outputs of these windows with one filter each, which is shifted to the window's samples.
-Samples outside the original window have a weight of zero. The samples of a row are channels for CONV_2D, and pixels for
-DEPTHWISE_CONV_2D.
+The new operator computes several outputs of the original operator from one window. Each output has its own filter,
+which is shifted to the samples of the original window. Samples outside the original window have a weight of zero. The
+samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
 Windows of pools and float32 operators consist of whole rows, since a pool has no weights, and a weight of zero does not
 remove an infinite sample. If windows cannot consist of whole rows, GATHER copies the samples of a few windows to one

@@ -44,8 +44,8 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators instead of the old operator, whose index the last new operator gets.
-        Return the reason if the library cannot run a new operator of a type in `kinds`.
+        """Replace the old operator by the new operators, and return the graph. The last new operator gets the index of
+        the old operator. Return a reason instead if the library cannot run a new operator of a type in `kinds`.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
