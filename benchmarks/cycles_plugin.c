@@ -52,23 +52,23 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* an entry's key is (operator << 40 | from << 20 | to) + 1, or 0 if the entry is empty */
+  uint64_t key; /* (operator << 40 | from << 20 | to) + 1, or 0 if the entry is empty */
   uint64_t count;
 } edge;
 
 typedef struct {
-  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* `constants` counts bytes that are loaded from ROM */
+  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* the field `constants` is the number of bytes that are loaded from ROM */
 } sums;
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* an address can be in `ways` lines of the cache */
+  uint64_t lines, ways, clock, last; /* an address may be in any of `ways` cache lines */
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* `wait` is a number of cycles, `line` is a number of bytes, and `prefetch` is 0 or 1 */
+  uint64_t wait, line, prefetch; /* cycles, bytes, and 0 or 1 */
   cache code, data;
-  bool unified;                 /* constants share the cache `code` if this is not 0 */
+  bool unified;                 /* whether constants share the cache `code` */
   uint64_t now, free;
   uint64_t current;
   uint64_t ahead, ahead_ready;

@@ -24,7 +24,7 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* words below the stack frame that called functions may use while the stack is painted */
+#define STACK_SPARE 16u /* number of words below the stack frame that are not painted */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
@@ -139,8 +139,8 @@ static uint32_t alike(const tmo_run_state *state) {
   return is_loop ? state->loops[state->depth - 1].left : n;
 }
 
-static const uint8_t *begun_at;      /* loop code that runs the operator */
-static const tmo_group *begun_group; /* group of the operator */
+static const uint8_t *begun_at;      /* position in the loop code */
+static const tmo_group *begun_group; /* current group */
 
 static tmo_status step_alike(tmo_run_state *state) {
   if (state->iterations == 0) return step(state, 1);
@@ -235,7 +235,7 @@ static void run_case(const blob_case *c) {
   write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
-  if (c->by_operator && m.status >= TMO_OK) { /* a positive status is no error: a sliding window is not full yet */
+  if (c->by_operator && m.status >= TMO_OK) { /* a positive status means that rows of a sliding input are missing */
     fill_inputs(c, io, arena);
     run_by_operator(program, buffers, arena + c->workspace);
   }

@@ -34,7 +34,7 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the state or of slow memory */
-  uint8_t *io[MAX_IO]; /* buffers of the inputs, then of the expected outputs */
+  uint8_t *io[MAX_IO]; /* buffers of all inputs, followed by buffers of the expected outputs */
   uint32_t input_bytes, row_bytes;
   uint32_t workspace;
   uint8_t *program;
@@ -285,7 +285,7 @@ static outcome try_program(const sample *s, const sample *original) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
-    (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, but tmo_step() computes one tile */
+    (void)tmo_run(s->program, io, workspace); /* tmo_step() never computes several tiles at once */
   }
   if (s->io_bytes[n] > 0) {
     (void)run(s, io, workspace);
@@ -317,12 +317,12 @@ static int load_all(char **files, int n) {
     sample *s = &samples[n_samples];
     *s = load(files[i]);
     const tmo_status build = tmo_check_build(s->program, s->size, s->n_inputs, s->n_outputs, s->workspace);
-    if (build == TMO_ERROR_KERNEL) { /* the build lacks a part that the program needs */
+    if (build == TMO_ERROR_KERNEL) { /* this build lacks a kernel of the program */
       release(s);
       continue;
     }
     const bool unlisted = (uint64_t)(TMO_PARTS) != UINT64_MAX && tmo_header_of(s->program)->parts == 0;
-    if (try_program(s, s) != RIGHT && !unlisted) return 3; /* the undamaged program must run with the parts that it lists */
+    if (try_program(s, s) != RIGHT && !unlisted) return 3; /* the undamaged program must run */
     if (!misaligned_is_refused(s)) return 4;
     ++n_samples;
   }
@@ -382,7 +382,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* the limit is smaller, because libFuzzer prefers cases that run long */
+  most_cost /= 10; /* libFuzzer prefers cases that run long */
   return 0;
 }
 

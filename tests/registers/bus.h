@@ -9,9 +9,9 @@
 
 enum { BUS_READ_WRITE, BUS_READ_ONLY, BUS_WRITE_ONLY, BUS_READ_CLEARS, BUS_ONE_CLEARS, BUS_ZERO_CLEARS };
 enum {
-  BUS_WRITE_ACTS = 1, /* a write that changes the field has an effect */
-  BUS_READ_ACTS = 2,  /* every read of the field's register has an effect */
-  BUS_PULSE = 4,      /* every write of the field has an effect, such as a write to a FIFO */
+  BUS_WRITE_ACTS = 1, /* the peripheral acts if a write changes the field */
+  BUS_READ_ACTS = 2,  /* the peripheral acts at every read of the field's register */
+  BUS_PULSE = 4,      /* the peripheral acts at every write to the field, for example to a FIFO */
   BUS_MODELLED = 8,   /* a simulated peripheral computes the field's value in device_read() */
 };
 

@@ -1,4 +1,4 @@
-/* These functions replace a chip vendor's kernels, and count their calls. */
+/* The functions in this file replace the kernels of a chip vendor, and count the calls of these kernels. */
 #ifndef TESTS_VENDOR_H_
 #define TESTS_VENDOR_H_
 
