@@ -15,7 +15,7 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Maps a type of operator to a number of instructions. The key "" stands for TFLM's interpreter."""
+"""Maps a type of operator, or "" for TFLM's interpreter, to a number of instructions."""
 ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing, because they are not in the model's file or run only in the first inference."""

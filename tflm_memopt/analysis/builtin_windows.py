@@ -33,7 +33,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Number of window rows and of window taps that are inside the input, over all windows of a channel."""
+    """Numbers of window rows and of window taps inside the input, over all windows of one channel."""
 
     rows: int
     taps: int

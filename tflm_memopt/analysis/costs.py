@@ -123,8 +123,7 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
 }
 """Maps a core to the instructions for a message between devices, and for each byte of the message.
 
-The key "" stands for all cores that the table does not list. The instructions of the link's hardware driver are not
-included.
+The key "" stands for all other cores. The instructions of the link's hardware driver are not included.
 """
 
 

@@ -1,7 +1,6 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
-The bytes of the model are exact. The sizes of the library and of TFLM are sums of separately measured parts
-(flash.json, benchmarks/flash.py).
+The sizes of the library and of TFLM are sums of separately measured parts (flash.json, benchmarks/flash.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +37,6 @@ class Footprint:
 @dataclass(frozen=True, slots=True)
 class Firmware:
     model: int
-    """Number of bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     operators: tuple[str, ...]
     """Types of the operators that TFLM's kernels run, without repetition."""
     parts: tuple[str, ...] = ()
@@ -62,7 +60,6 @@ class Firmware:
 
 
 def tflm(operators: Iterable[str]) -> int:
-    """Return the number of bytes of TFLM's interpreter and kernels."""
     return int(measured("flash.json")["tflm"]["interpreter"] + kernels(operators))
 
 

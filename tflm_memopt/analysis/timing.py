@@ -89,11 +89,9 @@ class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, Span]
-    """Maps a kernel to its cycles per instruction. The key "" is for kernels without modelled cycles."""
+    """Maps a kernel, or "" for kernels without modelled cycles, to the cycles per instruction."""
     cmsis_nn: Mapping[str, Span]
-    """Maps a type of operator to the cycles per instruction of TFLM with CMSIS-NN. The key "" is for unlisted types of
-    operators.
-    """
+    """Maps a type of operator, or "" for unlisted types, to the cycles per instruction of TFLM with CMSIS-NN."""
     without_waits: Mapping[str, Span]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
@@ -111,8 +109,8 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If `flash` is None, the range covers all modelled internal flash memories of the core. If code and constants share a
-    cache, the lower bound counts no wait states, because small models stay in the cache.
+    If the argument `flash` is None, the range covers all modelled internal flash memories of the core. If code and
+    constants share a cache, the lower bound counts no wait states, because small models stay in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -237,7 +235,7 @@ class Clock:
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
         """Return the range of cycles of builtin operators with CMSIS-NN, if known.
 
-        `counts` maps each operator type to its number of instructions.
+        The argument `counts` maps each operator type to its number of instructions.
         """
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
 

@@ -13,9 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A checked and lowered plan of the frontier. No other plan of the frontier needs both fewer bytes and a lower
-    cost.
-    """
+    """A checked and lowered plan: no other plan of the frontier needs both fewer bytes and a lower cost."""
 
     overhead: float
     """Compute factor F: the executed multiply-accumulates, divided by those of the original model."""
@@ -68,7 +66,7 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """Cost by which plans are compared, besides bytes. The instructions and the time of a plan are estimates."""
+    """Cost by which plans are compared, besides bytes: multiply-accumulates, or estimated instructions or time."""
     core: str
     without: tuple[str, ...]
     original_macs: int

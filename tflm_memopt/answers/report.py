@@ -1,4 +1,4 @@
-"""Contents of the report that the file NAME.report.json contains."""
+"""The report of a conversion, which the file NAME.report.json contains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

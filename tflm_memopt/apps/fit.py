@@ -14,7 +14,8 @@ from tflm_memopt.tflm.libraries import library
 
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
-    """Return how the application fits on the named boards, or on all boards. Raises UsageError for an unknown board.
+    """Return how the application fits on the named boards or, without names, on all boards. Raises UsageError for an
+    unknown board.
 
     The original models are assumed to run in turn in one arena. The argument `on` maps board ids to results of
     optimize() for single boards.

@@ -18,9 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Range of bytes that a model keeps while it does not run, and the reason. The range does not include the byte
-    `end`.
-    """
+    """Range of bytes, without the byte `end`, that a model keeps while it does not run, and the reason."""
 
     model: str
     tensor: str
@@ -49,7 +47,7 @@ class CoreLoad:
 
 @dataclass(frozen=True, slots=True)
 class AppReport:
-    """The contents of APP.report.json. Sizes are in bytes for the ABI `arena.abi`."""
+    """Contents of APP.report.json, with sizes in bytes for the ABI `arena.abi`."""
 
     app: str
     arena: Arena
@@ -115,7 +113,7 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A combination of plans, one plan for each model. No other combination of plans is better in both RAM and load."""
+    """A combination of one plan for each model: no other combination is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of each model's plan in `AppExploration.models`."""

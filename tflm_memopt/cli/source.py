@@ -37,7 +37,7 @@ class Source:
         Raises UsageError for a Keras model without --calibrate, and for a .tflite model with --calibrate or --test.
         """
         if not is_keras(path):
-            source = Source(read_model(path))  # read_model() raises an error for unknown formats.
+            source = Source(read_model(path))  # The function read_model() raises an error for unknown formats.
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)

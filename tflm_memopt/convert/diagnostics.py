@@ -20,7 +20,7 @@ from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""Maximum number of boards in a hint. The smallest boards come first."""
+"""Maximum number of boards in a hint, which names the smallest boards first."""
 SMALLER = "a smaller model"
 ROLES = {
     Role.TENSOR: "output of",

@@ -1,9 +1,9 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The argument is a JSON object: the device number, the model's path, the inferences, and the timeout in ms. The process
-listens on a loopback port, and prints the number of the port. The process reads the ports of all devices from standard
-input. Device 0 reads arrays from the file `inputs`, and writes its outputs to the file `results`. At its end, the
-process prints a JSON object with the sent and received bytes, and all statuses and times.
+The argument is a JSON object: the device number, the model's path, the number of inferences, and the timeout in ms. The
+process listens on a loopback port, and prints the number of the port. The process reads the ports of all devices from
+standard input. Device 0 reads arrays from the file `inputs`, and writes its outputs to the file `results`. At its end,
+the process prints a JSON object with the sent and received bytes, and all statuses and times.
 """
 
 import json

@@ -115,9 +115,7 @@ class Network:
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph without dead operators. Computed shapes become constants in the graph, so that no device sends
-        shapes.
-        """
+        """The graph without dead operators, in which computed shapes are constants, so that no device sends shapes."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
@@ -161,8 +159,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, which are checked to fit together.
 
-        The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to its device. The
-        argument `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
+        The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to an operator's device.
+        The argument `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -331,7 +329,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
     """Raises UsageError for a device's plan with several custom operators or with builtin operators.
 
-    A device may only have one operator, because TFLM repeats all operators but the last after each wait.
+    A device's model may have only one operator, because TFLM repeats all operators but the last after each wait.
     """
     if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
         what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"

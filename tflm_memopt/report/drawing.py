@@ -23,7 +23,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours of a style are given by name, or "" for no colour. Lengths are in pixels."""
+    """Colours of a style are given by name, or "" for no colour, and lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0

@@ -1,4 +1,4 @@
-"""Formats answers for the terminal. Each figure of RAM on the terminal has a note on what was counted."""
+"""Formats answers for the terminal, with a note on what was counted at each figure of RAM."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _facts(found: Iterable[Fact]) -> Table:
 
 
 def _arenas(report: Report) -> RenderableType:
-    # The slow import is needed only by `optimize`.
+    # The import is slow, and only `optimize` needs it.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
     table = AnswerTable("arena, B", ">head", ">tail", ">total", ">smallest")
