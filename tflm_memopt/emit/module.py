@@ -43,7 +43,7 @@ class Module:
     ports: Ports
     """Inputs and outputs in the order of the .tflite file. The shape of a streamed input is that of one push."""
     constants: Mapping[TensorId, bytes]
-    """Model outputs that are constants. They are not in the arena."""
+    """Model outputs that are constants. Constants are not in the arena."""
     source: SourceReport | None
     window: WindowReport | None
     shared: InApp | None = None

@@ -53,8 +53,8 @@ AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "A
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The code is "" if the user
-    must add the operator.
+    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The string `add` is empty
+    if the user must add the operator.
     """
 
     operator: str
@@ -103,7 +103,7 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
     """Return the arena size in bytes for each build of TFLM, by a description of the build.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
-    libraries of early 2023 have older kernels. The names `libraries` are the kernel library of each model.
+    libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {

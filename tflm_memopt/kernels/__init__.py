@@ -1,3 +1,1 @@
-"""Kernels as descriptions in Python. The package interprets, analyses and rewrites descriptions, and writes C code for
-them.
-"""
+"""Describes kernels in Python. The package interprets, analyses and rewrites descriptions, and writes C code."""

@@ -149,8 +149,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return `value` * `multiplier` / 2^31, minus 1 if `value` is negative. The function saturated() rounds the
-        result a second time, as TFLM does.
+        """Return the product of `value` and `multiplier`, divided by 2^31, and minus 1 if `value` is negative. The
+        function saturated() rounds the result a second time, as TFLM does.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)

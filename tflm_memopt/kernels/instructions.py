@@ -44,7 +44,7 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Describes vectors that are C variables with 32-bit lanes. The compiler chooses their registers."""
+    """Describes vectors that are C variables with 32-bit lanes. The compiler chooses the registers of the vectors."""
 
     lanes: int
     type: str
@@ -286,8 +286,8 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
     """Replace the operation scale_right on cores that can add the upper 32 bits of a product to a sum.
 
-    The product x * m / 2^31 becomes x + x * m2 / 2^32, where m2 is 2 * m - 2^32. The zero point, and the rounding
-    constant of the right shift, are added to x before the shift.
+    The product `x * m / 2^31` becomes `x + x * m2 / 2^32`, where `m2` is `2 * m - 2^32`. The zero point, and the
+    rounding constant of the right shift, are added to x before the shift.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")

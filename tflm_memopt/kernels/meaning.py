@@ -1,7 +1,8 @@
 """Interprets descriptions of kernels. The slow interpreter is the specification of all kernels.
 
 The interpreter raises KernelError for an access outside a tensor, and for a read of an empty register or an element
-without a value. A second store of an output element, and a value that does not fit its register, are errors, too.
+without a value. KernelError is also raised for a second store of an output element, and for a value that does not fit
+its register.
 """
 
 import math
@@ -46,7 +47,9 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return a * b / 2^31, with halves rounded up. Either `b` is at least 0, or the product fits an int32."""
+    """Return the product of a and b, divided by 2^31, with halves rounded up. Either `b` is at least 0, or the product
+    fits an int32.
+    """
     return (a * b + (1 << 30)) >> 31
 
 
@@ -69,7 +72,7 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
 
 
 def scale_right(x: int, multiplier: int, zero: int, right: int) -> int:
-    """Return x * multiplier / 2^(31 + right) + zero. The product is rounded twice, as in TFLM's right shifts."""
+    """Return `x * multiplier / 2^(31 + right) + zero`. The product is rounded twice, as in TFLM's right shifts."""
     return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
 
 

@@ -1,6 +1,6 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The analysis reads a description once, without values of extents and parameters. It follows values from loads through
+The analysis reads a description once, without values of extents and parameters. Values are followed from loads through
 registers to stores. A value that is used after its loop counts as dependent on all iterations of the loop.
 """
 
@@ -39,7 +39,7 @@ ALL = "'"
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """Indices of an input along one axis that an output element needs. For a needed index i, i * per is in [first,
+    """Indices of an input along one axis that an output element needs. An index i is needed if `i * per` is in [first,
     first + extent).
     """
 
@@ -55,8 +55,8 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """Numbers for an AxisRange. Output index y needs each input index i for which i * per - (y * step + begin) is in
-    [0, extent).
+    """An AxisRange in which extents and parameters have values. Output index y needs each input index i for which `i *
+    per - (y * step + begin)` is in [0, extent).
     """
 
     step: int
@@ -205,7 +205,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """At the end of a loop, replace its variable in all indices. The new variable stands for all iterations."""
+    """At the end of a loop, replace the loop variable in all indices by a variable that stands for all iterations."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -245,7 +245,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
     """Return the expressions (first, n, factor). The product of `factor` and the load's index is in [first, first + n).
 
-    A condition 0 <= a - s * i < n on the loop index i limits s * i to the range from a - n + 1 to a.
+    A condition `0 <= a - s * i < n` on the loop index i limits `s * i` to the range from `a - n + 1` to `a`.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]

@@ -226,8 +226,8 @@ def harness(
     frame.
 
     The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
-    three uint32 precede the data of each run. They tell whether to reset the module, whether only the last inference
-    has a full window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
+    three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full
+    window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -22,7 +22,7 @@ Conversion = Callable[[Array], Array]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> Array:
-    """Convert float32 to `form`: round(v / scale) + zero point, clamped. Raises UsageError for NaN.
+    """Convert float32 to the format `form`: `round(v / scale) + zero point`, clamped. Raises UsageError for NaN.
 
     The division is in float32, and halves are rounded away from zero (AffineQuantize,
     kernels/internal/reference/quantize.h).
@@ -36,7 +36,9 @@ def quantize(values: NDArray[np.float32], form: Format) -> Array:
 
 
 def dequantize(values: Array, form: Format) -> NDArray[np.float32]:
-    """Convert `form` to float32: scale * (q - zero point) in float64 (kernels/internal/reference/dequantize.h)."""
+    """Convert values of the format `form` to float32: `scale * (q - zero point)` in float64
+    (kernels/internal/reference/dequantize.h).
+    """
     scale, zero_point = _affine(form)
     real: NDArray[np.float64] = np.float64(scale) * (values.astype(np.int32) - zero_point)
     return real.astype(np.float32)
@@ -46,8 +48,8 @@ def requantize(values: Array, source: Format, target: Format) -> Array:
     """Convert 8-bit values from the format `source` to `target` (Requantize, kernels/internal/reference/requantize.h).
 
     As in TFLM, values are multiplied by the ratio of the scales, which is a Q31 multiplier and a shift. The product is
-    rounded twice (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). Values are exact if the scales are
-    equal.
+    rounded twice (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). The conversion is exact if the scales
+    are equal.
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)

@@ -14,8 +14,8 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference. Its arguments are the inputs and the index of the run. It returns TFLM's status (0:
-success).
+"""Function that runs an inference. Its arguments are the inputs and the index of the run. The function returns TFLM's
+status (0: success).
 """
 
 ABORT = 15

@@ -61,7 +61,7 @@ def run_model(
     resets: Sequence[int] = (),
     cores: int = 1,
 ) -> Outcome:
-    """Run `runs` inferences of a model under TFLM's official wheel. The model has `outputs` outputs.
+    """Run `runs` inferences of a model with `outputs` outputs under TFLM's official wheel.
 
     The array `inputs[k][r]` is the whole value of input k in run r, even if the input is streamed or external. The
     argument `input` is the place of the input, as in `Changes.input`. Before each run in `resets`, the interpreter is

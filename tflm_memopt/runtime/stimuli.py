@@ -89,7 +89,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
     An array for one run has the type and shape of its input. In an array for several runs, the first dimension is the
-    number of runs. This dimension replaces a first dimension of 1 or precedes the input's dimensions.
+    number of runs. The number of runs replaces a first dimension of 1 or precedes the input's dimensions.
     """
     if not files:
         return []

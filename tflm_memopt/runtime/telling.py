@@ -10,7 +10,7 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""Indices of runs by the index of an inference. These runs repeat the inference with two of its inputs exchanged."""
+"""Maps an inference to the runs that repeat the inference with two inputs exchanged. Keys and values are indices."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:

@@ -48,7 +48,7 @@ from tflm_memopt.runtime.windows import step_elements
 SECONDS = 2.0
 """Time in seconds for all runs of a model, if the user does not set the number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of inferences with random inputs. The time limit does not lower this number."""
+"""Minimum number of inferences with random inputs, even if they exceed the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
 """Largest total size in bytes of the inputs and outputs of all runs of a model."""

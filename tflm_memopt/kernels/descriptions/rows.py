@@ -16,7 +16,7 @@ FRACTION_BITS = 10
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
     """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The
-    kernel minimises step * x[p, c] + c, so the lowest bits of the result are the channel index c.
+    kernel minimises `step * x[p, c] + c`, so the lowest bits of the result are the channel index c.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")
@@ -41,8 +41,8 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. Two parameters are distances between the starts of consecutive runs: in the input, and in the
-    output.
+    """Copy runs of bytes. Two parameters are the distances between the starts of consecutive runs: in the input, and in
+    the output.
     """
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
