@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""Either a tensor's number, or the role and key of a private buffer."""
+"""Contents of arena bytes are identified by a tensor's number, or by the role and key of a private buffer."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
 """Required alignment of each buffer in bytes: int32 sums, uint16 counters, pairs of int16 in scratch, vectors of
@@ -29,7 +29,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, the tag minus the byte's address. The difference is constant within a tensor."""
+        """Difference of each byte's tag and address, which is constant within a tensor."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -64,7 +64,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """A group that runs in reverse numbers the rows from the tensor's last row."""
+        """If a group runs in reverse, its row 0 is the last row of the tensor."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row

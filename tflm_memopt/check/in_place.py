@@ -45,8 +45,8 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether the results stay the same if the kernel computes the last row first. If `pixels` is true, the
-    kernel also computes the last pixel of each row first.
+    """Return whether the results stay the same if the kernel computes the rows from last to first. If `pixels` is true,
+    the kernel computes the pixels of each row from last to first.
     """
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

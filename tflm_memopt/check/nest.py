@@ -42,7 +42,7 @@ class StageNest:
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
         self.pixels = 0
-        """Number of computed pixels. A pixel is counted again for each group of channels."""
+        """Number of computed pixels, where each pixel is counted once per group of channels."""
 
     def _lay_out(self, stripes: int) -> None:
         w = self.nest
@@ -130,7 +130,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # A group that runs in reverse numbers rows and columns from the end.
+        if self.is_reversed:  # If a group runs in reverse, its row 0 is the last row of the tensor.
             return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return ReadWindows(top, bottom, left, right)
 

@@ -8,13 +8,13 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the number of bytes of scratch that one iteration of an operator writes.
 
-    A depthwise convolution needs scratch for one pixel. Other convolutions copy the input values of several output
-    columns to scratch. They copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, and up to 4
-    columns as bytes for RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The
-    int16 kernel computes one column less in a call if the next call would compute a single column. A kernel for wide
-    tiles may take any number of bytes. For windows of at most 96 values, it computes the last five columns at once. A
-    single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
-    with a multiple of 8 channels.
+    A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
+    several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
+    Helium, and up to 4 columns as bytes for RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up
+    to 1,728 B. The int16 kernel computes one column less in a call if the next call would compute a single column. A
+    kernel for wide tiles may take any number of bytes. If windows have at most 96 values, a kernel for wide tiles
+    computes the last five columns of a row at once. A single pixel under a 1x1 window needs no scratch on RISC-V, on
+    Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:

@@ -17,7 +17,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
 
 COUNTER_BYTES = {False: 2, True: 8}
-"""Size of an operator's counters in bytes. The key is True if the group runs in tiles."""
+"""Size of an operator's counters in bytes. The key tells whether the group runs in tiles."""
 
 
 class Output(NamedTuple):

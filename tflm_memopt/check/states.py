@@ -1,8 +1,8 @@
 """Replays rolling buffers of rows that outlive an inference.
 
-The order of accesses is equal in all inferences. Only the position of the oldest row changes from one inference to the
-next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences repeat
-accesses that the replay has checked.
+All inferences access a rolling buffer in one order. Only the position of the oldest row changes from one inference to
+the next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences
+repeat accesses that the replay has checked.
 """
 
 from collections.abc import Collection, Iterator, Mapping

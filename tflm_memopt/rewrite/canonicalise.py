@@ -1,4 +1,4 @@
-"""Rewrites a graph with fewer types of operators, so that more operators run row by row.
+"""Rewrites a graph to use fewer types of operators, so that more operators run row by row.
 
 The bytes of the model's outputs never change.
 """

@@ -1,9 +1,9 @@
 """Splits chains of builtin operators into parts that run one after the other.
 
 A chain is split into tiles of rows and columns (fused tiling of feature maps, FFMT) or into groups of channels (fan-out
-of fused depthwise tiling, FDT). Only tiles compute some pixels several times. The fan-in of FDT is not used, since a
-sum of rounded partial sums would change int8 results. The output bytes stay equal, since a PAD before a tile writes the
-zero point as padding.
+of fused depthwise tiling, FDT). Tiles compute some pixels several times, but groups of channels do not. The fan-in of
+FDT is not used, since a sum of rounded partial sums would change int8 results. The output bytes stay equal, since a PAD
+before a tile writes the zero point as padding.
 """
 
 import math
