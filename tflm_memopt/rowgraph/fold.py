@@ -28,7 +28,9 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 
 def fold(graph: RowGraph, whole: Collection[TensorId] = ()) -> tuple[Mapping[int, RowOp], ChannelMasks]:
-    """Return the operators without dead channels and the remaining channels. Tensors in `whole` keep all channels."""
+    """Remove dead channels from the operators, and return the operators and a mask of each tensor's remaining channels.
+    Tensors in `whole` keep all channels.
+    """
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)

@@ -22,7 +22,7 @@ from tflm_memopt.rowgraph.supported import to_row_ops
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 FOLDED = (*WEIGHTED, *POOLS, *POINTWISE, *ELEMENTWISE)
-"""Only tensors between operators of these types lose channels."""
+"""Types of operators between which tensors may lose channels."""
 
 
 def without_dead_channels(graph: Graph) -> Graph:

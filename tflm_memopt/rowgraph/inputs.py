@@ -27,8 +27,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Convert an `--input` value: `arena`, `external`, `stream[:ROWS]` or `sliding[:ROWS]`. Raises UsageError for other
-    text.
+    """Convert an `--input` value: `arena`, `external`, `stream[:ROWS]` or `sliding[:ROWS]`. Raises UsageError for
+    invalid text.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')

@@ -102,8 +102,8 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator in a model for several devices. TFLM would run the operator again after
-    each wait.
+    """Return the error for a builtin operator in a model for several devices. TFLM would run a builtin operator again
+    after each wait for a message.
     """
     return UsageError(
         "several devices cannot run operators that stay builtin",
@@ -116,8 +116,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the shape operators that must stay. Also return, for each tensor that only shape operators read, the
-    output that replaces the tensor.
+    """Return the operators that only change a shape and that must stay in the graph. Also return, for each tensor that
+    only shape operators read, the output that replaces the tensor.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
-A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Instead of keeping the
-whole tensor until the vector is ready, the model can compute the tensor again from a smaller tensor. The RAM is at
-least the size of the tensors that are complete when the multiplication starts. For each bound of the RAM, the
-repetition with the fewest multiply-accumulates is tried (convert/frontier.py).
+A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
+whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. The RAM is at least the size
+of the tensors that are complete when the multiplication starts. For each limit of the RAM, the repetition with the
+fewest multiply-accumulates is tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors that are needed when an operator starts. The input `without` is left out."""
+        """Return the complete tensors that are needed when an operator starts. The input `without` is ignored."""
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:

@@ -49,8 +49,8 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Replace states by rolling buffers where possible, and return the graph. Each state is written after all its
-    readers ran.
+    """Replace states by rolling buffers where possible, and return the graph. Each state is written after all operators
+    that read the state.
     """
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
@@ -225,7 +225,7 @@ class GraphWork:
         return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
-        """Remove states and rows of states that no operator reads, and operators that only move such rows."""
+        """Remove states and rows of states that no operator reads, and operators that only move unread rows."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():
