@@ -80,7 +80,8 @@ def optimize(
     The argument `model` has the bytes of a .tflite model, or the path of a .tflite file or of C source with the model.
     For an App, which has several models, the options are defaults for each model. The argument `name` is the model's
     name in the report and in file names, by default the file's name. The callback `progress` gets the name of the
-    current step, the number of its finished parts, and of all parts. OptimizeOptions in options.py lists all options.
+    current step, and the numbers of its finished parts and of all parts. OptimizeOptions in options.py lists all
+    options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -159,8 +160,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: least memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function
-    takes the arguments of optimize_devices(), and requires a clock.
+    The frontier includes the network on one device, and each of its points is planned and checked. The function takes
+    the arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)

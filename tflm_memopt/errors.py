@@ -58,7 +58,7 @@ Code = Literal[
 ]
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Minimum number of letters of a word that matches each name with the word in it."""
+"""Minimum length of a word that matches all names in which the word occurs."""
 
 
 class MemoptError(Exception):

@@ -159,7 +159,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # open() would raise ValueError.
+    if "\0" in str(path):  # The function open() would raise ValueError.
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield
@@ -269,7 +269,9 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of `files` is the input file `model`. The message calls the input file `what`."""
+    """Raise UsageError if one of `files` is the input file `model`. The argument `what` is the word for the input file
+    in the message.
+    """
     for path in files:
         if path.exists() and model.exists() and path.samefile(model):
             raise UsageError(
