@@ -2,6 +2,7 @@
 store only fields that are annotated with types of this module. The mapping `DERIVED` states the types of properties
 that programs store, and of numbers of items: `n_items` is the length of `items`. Fields listed in `C_ORDER` come first.
 All other fields follow in the order of the class.
+
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Pair:
@@ -112,8 +113,6 @@ OFFSET = "<u4"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A field of a dataclass that programs store."""
-
     name: str
     type: Type
     base: Any
@@ -121,7 +120,6 @@ class Stored:
     over: str = ""
     """The name of the field that shares its bytes with this field, or ""."""
     also: Mapping[str, str] = field(default_factory=dict)
-    """Additional names of the field in C, with their meanings."""
     name_in_c: str = ""
 
 
@@ -199,7 +197,6 @@ def _in_order(record: type) -> list[CField]:
 
 
 def _c_fields(record: type) -> Iterator[CField]:
-    """Yield the C fields of a record. All offsets are still 0."""
     flags = set()
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)

@@ -22,6 +22,7 @@ _LONGEST = 20
 def model_of(source: bytes) -> bytes:
     r"""Return the bytes of the model in C or C++ source. Raises ModelError if the array is damaged, or if not exactly
     one array begins like a .tflite file.
+
     >>> model_of(b"const unsigned char m[] = {0x1c, 0, 0, 0, 0x54, 0x46, 0x4c, 51, /* more */ 0xff};")
     b'\x1c\x00\x00\x00TFL3\xff'
     """

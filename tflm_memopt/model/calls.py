@@ -16,6 +16,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 def called(op: Op) -> tuple[int, ...]:
     """Return the indices of the subgraphs that an operator runs.
+
     >>> called(Op(0, "IF", (), (), {"thenSubgraphIndex": 2, "elseSubgraphIndex": 1}))
     (2, 1)
     """

@@ -1,8 +1,6 @@
-"""Checks the structure of a .tflite file before any code relies on its offsets.
-
-FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
-follows is inside the file. The module checks the tables of operator options, but not their vectors. For invalid vectors
-in options, the reader catches exceptions.
+"""Checks that every table, vector and string that the reader follows lies inside a .tflite file, as FlatBuffers' Python
+package has no verifier. Vectors in operator options are not checked, because the reader catches the exceptions of
+invalid vectors.
 """
 
 import struct

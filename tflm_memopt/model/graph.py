@@ -42,6 +42,7 @@ LONGEST_NAME = 40
 def short_name(name: str) -> str:
     """Return the last two parts of a layer's name. If a converter joined the names of several operators, the first name
     counts.
+
     >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
     're_lu_1/Relu'
     >>> short_name("input_1")

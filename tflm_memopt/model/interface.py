@@ -1,7 +1,5 @@
-"""Describes and compares the inputs and outputs of models.
-
-A rewrite that changes inputs or outputs, such as `--int8-io`, records the changes in the rewritten model's metadata.
-From the record, a caller can convert values, and `verify` can compare the models.
+"""Describes and compares the inputs and outputs of models. A rewrite such as `--int8-io` records changed inputs and
+outputs in the metadata of the rewritten model.
 """
 
 import json

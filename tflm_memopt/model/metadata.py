@@ -1,7 +1,5 @@
-"""Reads labels and the normalisation of pixels from a model's TFLite metadata.
-
-The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). Files with labels are
-in a ZIP archive after the model's bytes.
+"""Reads labels and the normalisation of pixels from a model's TFLite metadata, which is a flatbuffer in the entry
+TFLITE_METADATA (metadata_schema.fbs of tflite-support). Files with labels are in a ZIP archive after the model's bytes.
 """
 
 import io

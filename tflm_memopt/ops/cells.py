@@ -26,7 +26,9 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF, whose output has the state's scale and the channel order [rank][unit]."""
+    """Parse the dense layer of an SVDF. The output has the scale of the SVDF's state and the channel order
+    [rank][unit].
+    """
     size, (x, features, state) = memory.svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -43,7 +45,9 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse the time filters of an SVDF, which read the features of this time step and the older ones in the state."""
+    """Parse the time filters of an SVDF, which read the features of the current and of earlier time steps from the
+    state.
+    """
     size, (time, state) = memory.svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
@@ -113,7 +117,9 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """Return the field `param` of an LSTM: the range of its cells in units of their scale (CreateLstmCellStateInfo)."""
+    """Return the field `param` of an LSTM: the least and greatest value of its cells in units of their scale
+    (CreateLstmCellStateInfo).
+    """
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1

@@ -1,4 +1,4 @@
-"""Finds an operator's tensors, their division into rows, and the size of the operator's window."""
+"""Finds the tensors of an operator, the rows of each tensor, and the size of the operator's window."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,14 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key in `Op.options` for the padding (top, bottom, left, right) of a PAD that was merged."""
+"""Key in `Op.options`. The value is the padding (top, bottom, left, right) of a PAD that was merged into the operator.
+"""
 
 PIECE = "piece"
-"""Key in the options of SPLIT, SPLIT_V and UNPACK for the part to copy, as (axis, begin, end)."""
+"""Key in the options of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key in the options of a data movement for the operators that the movement replaces, in order."""
+"""Key in the options of a data movement. The value lists the operators that the movement replaces, in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -31,13 +32,13 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Numbers of the operands of SVDF and LSTM that are the operator's own variables."""
+"""Indices of those operands of SVDF and LSTM that are the operator's own variables."""
 
 ONE_PIXEL = 1024
-"""Units of a position in RESIZE_BILINEAR, which counts in 1/1024 of a pixel."""
+"""RESIZE_BILINEAR divides a pixel into this number of units."""
 
 AXES = "axes"
-"""Key in the options of MEAN for axes that replace those of operand 1."""
+"""Key in the options of MEAN. The value lists axes that replace the axes of operand 1."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -57,8 +58,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows. If natural_rows() returns None, the result has `like` rows if the product of some
-    leading dimensions is `like`.
+    """Divide a tensor into rows like natural_rows(). For other tensors, the result has `like` rows if the product of
+    some leading dimensions is `like`.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -114,14 +115,13 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """One operator of a graph, with the division into rows that earlier operators chose."""
+    """An operator of a graph, with the rows into which earlier operators divide their outputs."""
 
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """The tensor whose bytes each view shares."""
+    """Maps the output of each view to the tensor that holds its bytes."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """The rows into which earlier operators divide their outputs."""
 
     def tensor(self, k: int) -> Tensor | None:
         present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
@@ -136,7 +136,7 @@ class OperatorContext:
 
     @property
     def read(self) -> tuple[int, ...]:
-        """Numbers of the operands that the operator reads at run time. Most operators read only operand 0."""
+        """Indices of the operands that the operator reads at run time. Most operators read only operand 0."""
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind in ("BATCH_MATMUL", "GATHER_ND"):
             return 0, 1
@@ -159,8 +159,8 @@ class OperatorContext:
     def row_op(
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
-        """Return the operator as a RowOp that reads the operands with the numbers `operands`, by default the first
-        ones. All zero points are 0 unless `fields` has others.
+        """Return the operator as a RowOp. `operands` lists the indices of the operands that the RowOp reads. By
+        default, the RowOp reads the first operands. All zero points are 0 unless `fields` has other values.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -168,7 +168,9 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the rows into which the producer of operand k divides the operand, or else natural_rows()."""
+        """Return the rows into which the producer of operand k divides the operand. The default is the result of
+        natural_rows().
+        """
         storage = self.storage(k)
         known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
         return known or any_rows(byte_shape(self.input(k)))
@@ -197,7 +199,9 @@ class OperatorContext:
         return high, wide
 
     def resize_scales(self) -> tuple[int, int]:
-        """Return the distance of adjacent output rows and columns in RESIZE_BILINEAR's input, in 1/1024 of a pixel."""
+        """Return the distances of output rows and of output columns in the input of RESIZE_BILINEAR, in 1/1024 of a
+        pixel.
+        """
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):
             less = int(bool(self.op.options["alignCorners"]) and output > 1)
@@ -205,16 +209,14 @@ class OperatorContext:
         return scales[0], scales[1]
 
     def reduced(self) -> tuple[bool, ...]:
-        """For each dimension of a reduction's input, return whether the dimension is reduced and larger than 1."""
         axes = self.axes()
         return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
 
     def is_image(self) -> bool:
-        """Return whether the reduction's input has no dimensions besides height, width and channels."""
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return how many elements are before, in and after the reduced axes. Return None if axes are not adjacent."""
+        """Return the numbers of elements before, in and after the reduced axes, or None if axes are not adjacent."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

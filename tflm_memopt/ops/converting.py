@@ -1,6 +1,5 @@
-"""Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
-
-A table of 256 bytes converts between int8 and uint8. Each other pair of types has its own kind of operator.
+"""Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type. Conversions between int8 and uint8
+use a table of 256 bytes. Each other pair of types has a kernel of its own.
 """
 
 from collections.abc import Mapping
@@ -38,9 +37,11 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Kinds of kernels that compute CAST (micro/kernels/cast.cc), with scale 1 and zero point 0 except for CURVE_F32."""
+"""Maps each pair of types to the kernel that computes CAST (micro/kernels/cast.cc). Except for CURVE_F32, the kernels
+use scale 1 and zero point 0.
+"""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
-"""Pairs of types for which CAST keeps the lower bytes of each element, or all bytes."""
+"""Pairs of types for which CAST copies the lower bytes, or all bytes, of each element."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
 """An integer minus its zero point has this number of bits, with the sign."""
 

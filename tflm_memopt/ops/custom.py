@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""This function returns the kernel's parameters for a model's operator, or None if the operator is unsuitable."""
+"""A function of this type returns the kernel's parameters for a model's operator, or None for an unsuitable operator.
+"""
 
 
 class OwnOperator(NamedTuple):

@@ -69,7 +69,7 @@ def binary_32(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison. GREATER of float32 or int32 is LESS with exchanged operands."""
+    """Parse a comparison. For float32 and int32, GREATER becomes LESS with exchanged operands."""
     if context.input().dtype == "INT8":
         return _scaled_comparison(context)
     name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"
@@ -79,7 +79,7 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""A comparison has the sum of 1 (less), 2 (equal) and 4 (greater) for the cases in which it is true."""
+"""Each comparison has one bit for each case in which it is true: 1 for less, 2 for equal and 4 for greater."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
@@ -115,7 +115,6 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
 
 
 def float_leaky_relu(context: OperatorContext) -> RowOp:
-    """Parse LEAKY_RELU of float32, whose alpha becomes a constant operand."""
     rows, alpha = context.producer_rows(), np.array([context.op.options["alpha"]], "<f4").view(np.int8)
     return context.row_op(
         Kind.ARITHMETIC_F32,
@@ -128,8 +127,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """An operand with a value for each pixel keeps the rows into which its producer divided it. The other operand must
-    have the same pixels, one element, or one element per channel.
+    """Return the rows of both operands and of the output. An operand with the output's shape keeps the rows of its
+    producer. The other operand has the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

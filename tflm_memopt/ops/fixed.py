@@ -1,6 +1,5 @@
-"""Computes TFLM's fixed-point arithmetic on arrays, like custom_ops/src/tmo/fixed.h.
-
-Values are int64, so that nothing wraps and a caller can detect values that do not fit an int32.
+"""Computes TFLM's fixed-point arithmetic on arrays, like custom_ops/src/tmo/fixed.h. Values are int64, so that nothing
+wraps and a caller can detect values beyond int32.
 """
 
 import numpy as np

@@ -1,8 +1,6 @@
-"""Computes the range of values that each channel can have for any int8 model input (interval analysis).
-
-The bounds of a channel hold for all rows and pixels, including padding. Every operator is monotone in each value that
-it reads, so the ends of an interval give the ends of the result's interval. An int32 that may wrap can have any value.
-A channel with equal bounds is constant.
+"""Computes the range of values that each channel can have for any int8 model input (interval analysis). The bounds of a
+channel hold for all rows and pixels, including padding. Every operator is monotone in each value that it reads, so the
+ends of an interval give the ends of the result's interval. An int32 that may wrap can have any value.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +32,9 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output, in execution order. A tensor without a range may have any value."""
+    """Return the range of each operator's output. The operators are in execution order. A missing tensor may have any
+    value.
+    """
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -57,7 +57,6 @@ def meets_padding(op: RowOp) -> bool:
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return a tensor's range for a reader, which may have a different number of channels than the writer."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -103,7 +102,7 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """A pixel in the padding counts as 0 after the zero point is subtracted."""
+    """Return the range of inputs after the zero point is subtracted. Padding counts as 0."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 

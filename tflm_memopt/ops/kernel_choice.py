@@ -33,7 +33,9 @@ def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() in C copies each window to a buffer. Set `rows` if conv_small() reads whole rows."""
+    """Return whether conv_small() in C copies each window to a buffer. Set `rows` if conv_small() reads whole rows of
+    the input.
+    """
     most, least = (
         (limits.GATHERED_ROWS_BYTES, limits.MANY_CHANNELS) if rows else (limits.GATHERED_BYTES, limits.SOME_CHANNELS)
     )
@@ -55,7 +57,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows() in C. A channel has `values` weights, including padding."""
+    """Return the result of tmo_makes_two_rows() in C. Each output channel has `values` weights, including padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == limits.FIVE_PIXELS and values <= limits.FIVE_VALUES
@@ -67,7 +69,7 @@ def pads_rows(window: Window, in_channels: int) -> bool:
 
 
 def batches(packing: Packing, window: Window, values: int, columns: int, *, wide: bool) -> Iterator[int]:
-    """Yield the numbers of pixels that a packed convolution computes in each call, for `columns` columns."""
+    """Yield the number of pixels for each call of a packed convolution that computes `columns` columns."""
     threes = packing is Packing.DSP_CONV and window.kernel_w == 1
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)

@@ -1,4 +1,4 @@
-"""Lists the kinds of kernels, with the traits that planner, checker and lowering need. From this list,
+"""Lists the kernels of the executor, with the properties that planner, checker and lowering need. From this list,
 scripts/program_format.py writes custom_ops/include/tmo/kinds.def.
 """
 
@@ -14,7 +14,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """Kinds of kernels, whose numbers equal the constants TMO_OP_* in C."""
+    """Numbers of the executor's kernels, which equal the constants TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -24,7 +24,7 @@ class Kind(enum.IntEnum):
     MEAN = 6
     SOFTMAX = 7
     LOOKUP = 8
-    """LOOKUP maps each byte with a table (lookup.py), for RELU, LOGISTIC, HARD_SWISH and others."""
+    """LOOKUP replaces each byte by an entry of a table (lookup.py), for RELU, LOGISTIC, HARD_SWISH and others."""
     SUB = 9
     MUL = 10
     MAXIMUM = 11
@@ -48,7 +48,8 @@ class Kind(enum.IntEnum):
     LSTM = 24
     """LSTM runs one time step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """To compute a mean over a sliding input, SLIDING_SUM adds new rows to sums in a state and subtracts old rows."""
+    """SLIDING_SUM computes a mean over a sliding input, by adding new rows to sums in a state and subtracting old rows.
+    """
     CONV_S16 = 30
     """CONV_S16 has int16 activations and int8 weights. An int16 channel takes two bytes, and `Rows.c` counts bytes."""
     DEPTHWISE_S16 = 31
@@ -88,8 +89,8 @@ class Kind(enum.IntEnum):
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
-    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select a pixel. If index k grows
-    by 1, the selected place moves by `bias[k]` pixels.
+    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select the copied pixel. An
+    increase of index k by 1 moves the selected place by `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -115,7 +116,7 @@ class Kind(enum.IntEnum):
 
 GATES = 4
 OPERAND_SCALES = 3
-"""ADD and similar kinds have one scale for each of two operands, and one for the output."""
+"""ADD and similar kernels have one scale for each of two operands, and one for the output."""
 
 
 class Constants(enum.Enum):
@@ -130,7 +131,7 @@ class Constants(enum.Enum):
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
-        """Positions of the axes for the kernel's rows and columns, or () if there are none."""
+        """Indices of the axes for the rows and columns of the kernel, or () if the weights have no such axes."""
         return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
 
 
@@ -153,7 +154,7 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """True if an output element depends only on the same element of each operand, which may be broadcast."""
+    """True if each output element depends on only one element of each operand. Operands may be broadcast."""
     operands: int | None = 1
     """Number of operands that the kernel reads row by row, or None if the number varies."""
     slides: bool = False
@@ -165,11 +166,12 @@ class Traits:
     accumulators: int = 1
     """Number of 32-bit sums for each output element of an operator that processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts, or None for one multiplier or one per output channel."""
+    """Number of multipliers, which equals the number of shifts. None stands for one multiplier or one per output
+    channel.
+    """
     named: bool = False
-    """True if the application defines the kernel, whose identity is in `param`."""
+    """True if the application defines the kernel. The operator's field `param` has the identity of the kernel."""
     biased: bool = False
-    """True if the operator may have a bias per output channel."""
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
@@ -210,12 +212,12 @@ def _float(narrow: Kind) -> _Derived:
 
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
 WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
-"""Maps each int8 kind to its int16 kind, if there is one."""
+"""Maps each int8 kernel to the int16 kernel for the same operator."""
 FLOAT: Mapping[Kind, Kind] = {
     Kind.MEAN: Kind.AVERAGE_POOL_F32,
     **{Kind[name]: Kind[f"{name}_F32"] for name in (*_BOTH, "LOG_SOFTMAX")},
 }
-"""Maps each int8 kind to its float32 kind, if there is one."""
+"""Maps each int8 kernel to the float32 kernel for the same operator."""
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
 """ARG_MAX needs two sums for each output: a value and its index."""
 
@@ -279,11 +281,11 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
 
 @cache
 def traits(kind: Kind) -> Traits:
-    """Return the properties of a kind of operator."""
+    """Return the properties of a kernel."""
     row = _ROWS[kind]
     return row if isinstance(row, Traits) else row()
 
 
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
-"""The kernels of these kinds call functions of the C library, such as expf()."""
+"""These kernels call functions of the C library, such as expf()."""

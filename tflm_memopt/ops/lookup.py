@@ -33,7 +33,7 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of an operator in TABLES, whose input and output have one scale each. Raises OutOfRange."""
+    """Return the table of an operator. Input and output must have one scale each. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
@@ -74,7 +74,9 @@ NEGATED: Table = (EVERY == 0).astype(np.int8)
 
 
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of RELU6 (Relu6Quantized), which clamps in the input's scale and ignores the output's."""
+    """Return the table of RELU6 (Relu6Quantized), which limits outputs by the input's scale and ignores the output's
+    scale.
+    """
     scale = source.scale[0]
     if not quant.bounds_fit(scale):
         raise OutOfRange(f"input scale {scale:g}")
@@ -114,8 +116,8 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 def _saturating(
     function: Callable[[Ints, int], Ints], shift: int, offset: int, op: Op, source: Quantization, target: Quantization
 ) -> Table:
-    """Return the table of a function in Q0, which is shifted right by `shift` bits and ignores the output's scale.
-    Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
+    """Return the table of a function in Q0. The result is shifted right by `shift` bits, and the output's scale is
+    ignored. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= left <= 62:
@@ -145,7 +147,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return TFLM's SaturatingRoundingDoublingHighMul of int16 values by a 16-bit multiplier."""
+    """Return the result of TFLM's SaturatingRoundingDoublingHighMul for int16 values and a 16-bit multiplier."""
     return (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
 
 
@@ -154,7 +156,9 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return TFLM's RoundingDivideByPOT of int16 values, which is 1 or -1 for exponents from 16 on."""
+    """Return the result of TFLM's RoundingDivideByPOT for int16 values. For exponents from 16 on, the result is 1 or
+    -1.
+    """
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
@@ -197,7 +201,9 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """As in TFLM's MultiplyByQuantizedMultiplier, the left shift wraps like an int32."""
+    """Return the inputs times a multiplier. As in TFLM's MultiplyByQuantizedMultiplier, a left shift wraps like an
+    int32.
+    """
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")
     left = max(multiplier.shift, 0)

@@ -18,7 +18,7 @@ _OPTIONS = struct.Struct("<IHBB")
 
 
 def options(message: Message) -> bytes:
-    """Return the custom options of a message's SEND and RECEIVE.
+    """Return the custom options of the SEND and of the RECEIVE that pass a message.
 
     >>> options(Message(1, 2, 0, 1)).hex()
     '0100000002000001'

@@ -1,6 +1,6 @@
-"""Turns operators that only move data into RowOps. Each function applies an operator to an array of element numbers
-(moves.py). If an operator contradicts its operands, NumPy fails or the result has a wrong size, and the operator stays
-builtin.
+"""Turns operators that only move data into RowOps. Each function applies an operator to an array of element indices
+(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. Such an
+operator stays builtin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,17 +17,17 @@ from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, n
 from tflm_memopt.ops.rowop import Access, Constant, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
-"""Function that maps the element numbers of an operator's inputs to those of its output."""
+"""A function of this type maps the element indices of an operator's inputs to the element indices of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse the operator as a COPY. All constant operands together become the COPY's last operand. Raises Irregular."""
+    """Parse an operator as a COPY, whose last operand holds all constant operands. Raises Irregular."""
     fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
     constant = _constants(context, fixed)
     reads = tuple(context.producer_rows(k) for k in context.read)
     operands = (*reads, constant.rows) if constant else reads
     try:
-        order = (*context.read, *fixed)  # the elements of constants are numbered last
+        order = (*context.read, *fixed)  # the elements of constants have the highest indices
         numbers = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
         index = _in_steps(context, transform, [numbers[k] for k in sorted(order)])
         index = in_bytes(index, ITEM_BYTES[context.output.dtype])
@@ -62,7 +62,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Describe a COPY with one output row per iteration or, if needed, with other iterations. Raises Irregular."""
+    """Return a COPY with one output row per iteration or, if impossible, with other iterations. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -75,8 +75,8 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Describe a COPY with one operand for each run of adjacent rows of the only input, or return None. For example, a
-    TRANSPOSE after attention joins rows of all attention heads.
+    """Return a COPY with one operand for each range of adjacent rows of the only input, or None if impossible. For
+    example, a TRANSPOSE after attention joins rows of all attention heads.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -95,8 +95,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Describe a COPY that moves one input row per iteration to its places in the only output row, or return None. With
-    `whole`, the first output row must need the whole input.
+    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
+    With `whole`, the result is None if the first output row does not need the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -140,7 +140,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that runs after `tensors` are complete, since it reads and ignores their last rows."""
+    """Return a copy of `writer` that runs after `tensors` are complete. The copy reads and ignores their last rows."""
     found = len(tensors)
     return replace(
         writer,
@@ -166,7 +166,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that joins the rows of several tensors and copies the rows `taken` of the joined tensor."""
+    """Return a COPY that joins the rows of several tensors. The COPY takes only the rows `taken` of the result."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     return _picked(name, sources, inputs, output, reads, index)
 
@@ -196,7 +196,9 @@ def _picked(
     reads: tuple[Rows, ...],
     index: Indices,
 ) -> RowOp:
-    """Return a COPY. `index` has the shape of the output, and the number of the input byte for each output byte."""
+    """Return a COPY. The array `index` has the shape of the output. For each output byte, it has the index of an input
+    byte.
+    """
     writes = Rows(*index.shape)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
@@ -373,7 +375,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""One COPY may combine a chain of these operators, apart from PAD."""
+"""One COPY may replace a chain of these operators. A chain contains no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

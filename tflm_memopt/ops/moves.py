@@ -1,8 +1,5 @@
-"""Finds the rows and the runs of bytes that operators such as PAD, CONCATENATION and SLICE move.
-
-The elements of all inputs are numbered, and NumPy applies the operator to the element numbers. The element numbers in
-the output determine which rows each iteration reads, and which runs of bytes each iteration moves. The exception
-Irregular tells why an operator has no regular pattern.
+"""Finds the input rows and the ranges of bytes that operators such as PAD, CONCATENATION and SLICE move. NumPy applies
+the operator to an array of element numbers, so that the output shows where each element comes from.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +12,12 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""Number that stands for the fill value in an array of byte positions."""
+"""Entry for the fill value in an array of byte positions."""
 MAX_MOVES = 256
 """Greatest number of moves of a COPY operator. A move takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Greatest number of runs in a move, because the C struct `tmo_move` stores the number as uint16_t."""
+"""Greatest number of copied ranges in a move, because the C struct `tmo_move` stores the number as uint16_t."""
 
 UNLIKE = "the rows of the output are made in different ways"
 
@@ -28,11 +25,11 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move, with a message that completes a sentence after "because"."""
+    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
-    """Return the element numbers of all inputs in their shapes, counted one input after the other.
+    """Return an array with the shape of each input, in which all elements are numbered, one input after the other.
 
     >>> [a.tolist() for a in numbered([(1, 2), (1, 1)])]
     [[[0, 1]], [[2]]]
@@ -59,9 +56,8 @@ def in_bytes(index: Indices, item: int) -> Indices:
 def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
-    """Return the rows of each input that iterations read, and the moves of bytes. Raises Irregular.
-
-    `index` has the number of the input byte for each output byte, or FILL if the byte has the fill value.
+    """Return the input rows that iterations read, and the moves of bytes. Raises Irregular. For each output byte,
+    `index` has the position of an input byte. FILL stands for the fill value.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     first, accesses, slots = 0, list[Access](), list[_Slot]()
@@ -79,7 +75,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Return the number of the input byte for each output byte, or FILL, as the inverse of by_rows()."""
+    """Return the position of the input byte for each output byte, or FILL. The function inverts by_rows()."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -96,9 +92,8 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 
 
 def scattered(index: Indices, reads: Rows) -> Moves:
-    """Return the moves of each input row to its places in a single output row. Raises Irregular.
-
-    Each input byte must appear exactly once in `index`, which has the number of the input byte for each output byte.
+    """Return the moves of each input row to its places in a single output row. Raises Irregular. For each output byte,
+    `index` has the position of an input byte, and each position must appear exactly once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -125,7 +120,7 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """Iteration y adds `step` times ((y + shift) modulo `period`) to all positions in the input row."""
+    """Iteration y adds `step * ((y + shift) % period)` to all positions in the input row."""
     period: int
     shift: int
 
@@ -189,7 +184,7 @@ def _slots(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Return step, period, shift and origin such that source = origin + step * ((y + shift) % period)."""
+    """Return step, period, shift and origin so that `source == origin + step * ((y + shift) % period)`."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])
@@ -240,7 +235,7 @@ def _repeated(slot: _Slot, period: int) -> list[Move] | None:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Yield runs of consecutive bytes, joined to one move if they have equal lengths and distances."""
+    """Yield moves of adjacent bytes. A move joins several ranges of bytes with equal lengths and distances."""
     target, source = slot.targets, slot.sources
     cut = np.flatnonzero((np.diff(target) != 1) | (np.diff(source) != 1)) + 1
     starts = np.concatenate(([0], cut))

@@ -1,5 +1,5 @@
-"""Lists the operators that run row by row. A row of the table OPSET has an operator's constraints, in the order in
-which they are checked, and a function that parses the operator.
+"""Lists the operators that run row by row. For each operator, the table OPSET has constraints, in the order in which
+they are checked, and a function that parses the operator.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -91,8 +91,8 @@ def _moving(
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the table row of an operator that only moves bytes. The operator has `constants` constant operands after
-    the first one, and at most `most` other operands.
+    """Return the constraints and the parser of an operator that only moves bytes. The operator has `constants` constant
+    operands after the first operand, and at most `most` operands that are not constant.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
@@ -276,7 +276,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with float32 output. Operators that only move data are in OPSET."""
+"""Constraints and parsers of operators with float32 output. Operators that only move data are in OPSET."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -288,9 +288,9 @@ INTEGERS: Mapping[str, Row] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), _integer_binary()),
 }
 COMPUTED_TABLE = _row(parse.gather_nd, _TWO, moving.selected, moving.leading_axis)
-"""Row of a GATHER from a tensor that is computed at run time."""
+"""Constraints and parser of a GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), constants=1)
-"""Row of a GATHER from a computed tensor by constant indices."""
+"""Constraints and parser of a GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 
 

@@ -24,7 +24,7 @@ class Packing(enum.IntEnum):
     MVE_DEPTHWISE = 4
     """All constants of sixteen channels are adjacent, in the order in which the kernel reads them."""
     DSP_ADD = 5
-    """The three scales of ADD have the form that the kernel needs."""
+    """The three scales of ADD are stored as the kernel reads them."""
     DSP_DENSE = 6
     """For a layer with a single pixel, the weights of three pairs of output channels alternate."""
     RVV_CONV = 7
@@ -34,14 +34,14 @@ class Packing(enum.IntEnum):
     ESP_CONV = 9
     """The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN."""
     ESP_DEPTHWISE = 10
-    """For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads."""
+    """For each position in the window, the weights of all channels are adjacent, in the order that ESP-NN reads."""
 
 
 class Family(enum.IntEnum):
     """Cores that run the same packed programs, with the prefix TMO_TARGET in C."""
 
     GENERIC = 0
-    """All cores, since no operator is packed."""
+    """All cores can run programs without packed operators."""
     DSP = 1
     """Cores with Armv7E-M, and those with Armv8-M and the DSP extension."""
     MVE = 2
@@ -53,7 +53,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs these cores can run, with the cores' own family last."""
+        """Families whose programs the cores of a family can run, with the cores' own family last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 

@@ -1,5 +1,5 @@
-"""Decides which operators a core family's fast kernels compute exactly as TFLM does. All other operators run in generic
-kernels, without a packing.
+"""Decides which operators run in the fast kernels of a core family. A fast kernel must compute exactly what TFLM
+computes. All other operators run in generic kernels, without a packing.
 """
 
 import math
@@ -41,12 +41,11 @@ def packing(op: RowOp, wanted: Family) -> Packing:
 
 
 def alignment(ops: Iterable[RowOp]) -> int:
-    """Return the alignment in bytes that the kernels of these operators prefer for rows."""
+    """Return the alignment of rows in bytes that the kernels of the given operators prefer."""
     return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 
 def is_convolution(op: RowOp) -> bool:
-    """Return whether the operator is a convolution, or a depthwise convolution of a single channel."""
     return op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)
 
 
@@ -56,7 +55,6 @@ def tile_fits(packing: Packing, op: RowOp) -> bool:
 
 
 def is_not_mostly_padding(op: RowOp) -> bool:
-    """For rows of one pixel, return whether at most half of the packed weights are padding."""
     weights = math.prod(_kernel(op)) * op.reads[0].c
     return op.writes.w > 1 or packed_values(Packing.DSP_CONV, _kernel(op), op.reads[0].c) <= 2 * weights
 
@@ -66,20 +64,17 @@ def columns_are_adjacent(op: RowOp) -> bool:
 
 
 def esp_call_fits(op: RowOp) -> bool:
-    """Return whether the scratch of one pixel is at most as large as input and output together."""
     nbytes = esp_depthwise_bytes(_kernel(op), op.window.stride_w, op.reads[0].c, 1)
     return nbytes <= op.reads[0].nbytes + op.writes.nbytes
 
 
 def is_deep(op: RowOp) -> bool:
-    """Return whether a layer has 16 or more channels, or 4, 8 or 12 with an undilated 3x3 window and a ReLU."""
     nine = (*_kernel(op), op.window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)
     return op.reads[0].c >= VECTOR or (nine and relu and op.reads[0].c % QUAD == 0)
 
 
 def is_depthwise(op: RowOp) -> bool:
-    """Return whether the operator is a depthwise convolution of at least 4 channels, with as many outputs as inputs."""
     return op.is_depthwise and LEAST_DEPTH <= op.reads[0].c == op.writes.c
 
 
@@ -92,7 +87,6 @@ def weights_are_symmetric(op: RowOp) -> bool:
 
 
 def scales_in_range(op: RowOp) -> bool:
-    """Return whether each multiplier is 0, or at least 2^30 with a shift from -22 to -1."""
     multipliers, shifts = op.own_scales
     normal = (multipliers >= HALF) & (shifts <= -1) & (shifts >= -PACKED_SHIFT)
     return bool((normal | (multipliers == 0)).all())
@@ -105,7 +99,6 @@ def sums_fit(limit: int, op: RowOp) -> bool:
 
 
 def is_dense(op: RowOp) -> bool:
-    """Return whether a layer of one pixel has a multiple of 8 input channels, and an even number (>= 4) of outputs."""
     return _is_direct(Packing.DSP_CONV, op) and op.writes.c % 2 == 0
 
 
@@ -118,9 +111,6 @@ def is_addition(op: RowOp) -> bool:
 
 
 def addition_in_range(op: RowOp) -> bool:
-    """Return whether the scale of one operand is exactly 1/2, and all other scales have shifts of -22 to -1 and
-    multipliers of at least 2^30.
-    """
     multipliers, shifts = op.own_scales
     operands = np.arange(3) < 2
     halves = (shifts == 0) & (multipliers == HALF) & operands
@@ -158,7 +148,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""An operator can have a packing if all conditions hold, which are evaluated in order up to the first failure."""
+"""Conditions of each packing, which are evaluated in order up to the first condition that fails."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

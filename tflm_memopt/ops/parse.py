@@ -34,7 +34,7 @@ def depthwise(context: OperatorContext) -> RowOp:
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over its whole input or, for a batch, over each pixel."""
+    """Parse FULLY_CONNECTED as a convolution over its whole input. For a batch, each pixel is one input."""
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -194,7 +194,7 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator that a user has described, and that works along the last dimension."""
+    """Parse a custom operator that a user has described. The operator works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
@@ -334,7 +334,7 @@ def _in_one_row(op: RowOp) -> RowOp:
         or op.window != Window(rows.h, rows.w, *astuple(op.window)[2:4])
     ):
         return op
-    k = weights.ndim - 3  # The height of the window is this dimension of the weights.
+    k = weights.ndim - 3  # dimension k of the weights is the height of the window
     weights = weights.reshape(*weights.shape[:k], 1, rows.h * rows.w, -1)
     return replace(op, window=Window(1, rows.h * rows.w), reads=(Rows(1, rows.h * rows.w, rows.c),), weights=weights)
 
@@ -352,7 +352,7 @@ def _kind(context: OperatorContext, kind: Kind) -> Kind:
 
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
-    """Return rows whose `c` counts channels instead of bytes."""
+    """Return the rows with the number of channels in `c` instead of a number of bytes."""
     return replace(rows, c=rows.c // ITEM_BYTES[context.input().dtype])
 
 
@@ -363,7 +363,7 @@ def _reduction(context: OperatorContext) -> Geometry:
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]
         return Geometry(Window(made.h, w, made.h, w), Rows(made.h, w, run[2]), Rows(1, 1, run[2]))
-    if run is not None and not context.is_image():  # leading dimensions become rows, and trailing ones channels
+    if run is not None and not context.is_image():  # outer dimensions become rows, and inner dimensions channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]

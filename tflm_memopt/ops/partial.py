@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""In the field `param` of ADD_SUMS, the size of a sum takes this number of bits for each tensor (tmo_sum_bytes())."""
+"""In the field `param` of ADD_SUMS, this number of bits holds the size of a sum in one tensor (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -45,15 +45,15 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. A sum has `operands[k]` bytes in operand k, and `made` bytes in the
-    output, or 0 if the output is rescaled.
+    """Return the custom options of ADD_SUMS. Each sum takes `operands[k]` bytes in operand k. Each sum takes `made`
+    bytes in the output, or 0 if the output is rescaled.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 
 
 def weights_of(op: Op) -> tuple[TensorId, ...]:
-    """Return the filter of SUMS or the bias of ADD_SUMS, if present, and () for any other operator."""
+    """Return the filter of SUMS or the bias of ADD_SUMS as a tuple, or () for any other operator."""
     code = op.options.get("custom_code")
     if code == SUMS:
         return op.inputs[1:]
@@ -69,7 +69,7 @@ def _bytes(param: int) -> list[int]:
 
 
 def bytes_made(param: int) -> int:
-    """Return the bytes of a sum that ADD_SUMS outputs, or 0 if ADD_SUMS rescales its output."""
+    """Return the size in bytes of a sum that ADD_SUMS outputs, or 0 if ADD_SUMS rescales its output."""
     return _bytes(param)[MAX_INPUTS]
 
 
@@ -123,7 +123,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """The operands of ADD_SUMS are divided into the rows that the devices sent. A tensor of height 1 is one row."""
+    """Return ADD_SUMS with operands in the rows that devices sent. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

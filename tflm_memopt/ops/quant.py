@@ -1,8 +1,6 @@
-"""Computes the integer multipliers and limits of TFLM's kernels, bit by bit.
-
-The scales in a model are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
-float32 or in double. Each docstring names the TFLM function that is followed, which is in
-tensorflow/lite/kernels/internal/quantization_util.cc if no file is named.
+"""Computes the integer multipliers and limits of TFLM's kernels, bit by bit. The scales in a model are float32. The
+last bit of a multiplier depends on whether TFLM computes a product or quotient in float32 or in double. Each docstring
+names the TFLM function that is followed, by default in tensorflow/lite/kernels/internal/quantization_util.cc.
 """
 
 import math
@@ -33,7 +31,7 @@ class Multiplier(NamedTuple):
 
 
 def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
-    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp, or no fields if there are none."""
+    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp. The result may be empty."""
     value, shift = ([m.value for m in multipliers], [min(m.shift, 127) for m in multipliers])
     return {"multipliers": np.array(value, np.int32), "shifts": np.array(shift, np.int8)} if multipliers else {}
 
@@ -125,8 +123,8 @@ def softmax_factor(beta: float, scale_in: float) -> float:
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """Return SOFTMAX's input multiplier and the limit diff_min (CalculateInputRadius). For an input that is further
-    below the largest input than diff_min, exp is 0.
+    """Return SOFTMAX's input multiplier and the limit diff_min (CalculateInputRadius). The exponential is 0 for inputs
+    that are further than diff_min below the largest input.
     """
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
@@ -139,7 +137,7 @@ def softmax_int16_factor(beta: float, scale_in: float) -> float:
 
 
 def log2(scale: float) -> tuple[int, float]:
-    """Return the nearest integer to a scale's logarithm, and the distance from it, like CheckedLog2 in float32."""
+    """Return the integer nearest to the binary logarithm of a scale, and its distance, like CheckedLog2 in float32."""
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
     return nearest, abs(float(log) - nearest)
@@ -166,7 +164,7 @@ def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
 
 
 def log_softmax_inverse(scale_in: float) -> float:
-    """Return the factor from LOG_SOFTMAX's fixed point to its input, which TFLM requires to be below 1."""
+    """Return the factor that converts LOG_SOFTMAX's fixed point to its input. TFLM requires a factor below 1."""
     multiplier, _ = softmax(1.0, scale_in)
     return 2.0 ** (31 - multiplier.shift) / multiplier.value
 
@@ -204,7 +202,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators, by fused activation. Only a rewrite creates operators with UNLIMITED."""
+"""Output limits of float32 operators for each fused activation. Only a rewrite creates operators with UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

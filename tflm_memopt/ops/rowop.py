@@ -1,8 +1,6 @@
-"""Defines RowOp, an operator that makes its output row by row.
-
-Iteration y of an operator makes output row y. For each input, the iteration reads the rows [first(y), first(y) +
-extent), as far as the input has them. If an operator has a window, the kernel's description determines these rows.
-Otherwise `RowOp.access` states them.
+"""Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
+iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. If an operator
+has a window, the kernel's description determines the rows. Otherwise `RowOp.access` states the rows.
 """
 
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ INT16_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor of `h` rows with `w` pixels, each of which has `c` bytes."""
+    """Size of a tensor: `h` rows of `w` pixels, each of which has `c` bytes."""
 
     h: int
     w: int
@@ -86,8 +84,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that an operator without a window reads. Iteration y reads `extent` rows. The first of these
-    rows is (y * mul + add) / div, rounded down, or table[y] if there is a table. Rows outside the operand are left out.
+    """Rows of one operand that an operator without a window reads. Iteration y reads `extent` rows. Without a table,
+    the first row is `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`. Rows outside the
+    operand are left out.
     """
 
     add: I32 = 0
@@ -108,7 +107,7 @@ class Access:
 
 
 def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Return the rows of each input that an output row needs. The first axis of the kernel's description is rows."""
+    """Return the rows of each input that an output row needs. The first axis of a kernel's description is rows."""
     return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
 
 
@@ -123,11 +122,11 @@ def _access(rows: AxisRange, found: OutputNeeds, values: Extents) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move copies `count` runs of `nbytes` bytes from one input row to the output row."""
+    """A move copies `count` ranges of `nbytes` adjacent bytes from one input row to the output row."""
 
     operand: int
     tap: int
-    """In iteration y, the move reads input row first(y) + `tap`, or no row if this row is outside the input."""
+    """In iteration y, the move reads input row `first(y) + tap`, or no row if the input has no such row."""
     source: int
     """First byte that the move reads from the input row."""
     target: int
@@ -137,7 +136,7 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """The move adds this number, times the phase of the iteration, to `source`."""
+    """The move adds this number, multiplied by the phase of the iteration, to `source`."""
     period: int = 1
     shift: int = 0
 
@@ -151,13 +150,12 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if all iterations write into a single output row, where `phase_step` counts bytes."""
+    """True if all iterations write into a single output row. The step `phase_step` then counts bytes of the output row.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant operand, which programs store in flash."""
-
     position: int
     rows: Rows
     values: NDArray[np.int8] = field(compare=False)
@@ -168,7 +166,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Operators read the buffer's rows as this tensor, from the oldest row to the newest."""
+    """Operators read the buffer as this tensor, from the oldest row to the newest."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -188,21 +186,21 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """An operator in the form that planner, checker and lowering use. `reads[k]` has the size of input k. If an input's
-    producer divides the input differently into rows, the whole input must be in memory.
+    """An operator as planner, checker and lowering see it. `reads[k]` is the size of input k. If an input's producer
+    divides the input differently into rows, the whole input must be in memory.
     """
 
     kind: Kind
     name: str
     """Type of the model's operator that messages name, such as CONV_2D."""
     sources: tuple[int, ...]
-    """The RowOp replaces the model's operators with these values of `Op.index`."""
+    """Values of `Op.index` of the model's operators that the RowOp replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, also of a constant one."""
+    """Zero points of all operands, including a constant operand."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -220,8 +218,8 @@ class RowOp:
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """A number whose meaning depends on the kind (`PARAMETERS` in lower/program.py) and on the packing. With DSP_CONV,
-    1 selects the wide tile. With DSP_DENSE, 1 means that all channels have the same scale.
+    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. With
+    DSP_CONV, 1 selects the wide tile. With DSP_DENSE, 1 means that all channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""
@@ -231,11 +229,11 @@ class RowOp:
     nibbles: bool = False
     """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
     packing: Packing = Packing.NONE
-    """Order in which a fast kernel reads the constants. Operators with partial sums are not packed."""
+    """Layout of the constants for a fast kernel. Operators with partial sums have no packing."""
     macs: int = 0
-    """Number of multiply-accumulates of the model's operator, including those in padding."""
+    """Number of multiply-accumulates of the model's operator, including products with padding."""
     older: TensorId | None = None
-    """The rows of this state precede row 0 of the input in place of padding, with the newest row last."""
+    """The rows of this state lie above row 0 of the input in place of padding, with the newest row last."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
@@ -243,7 +241,7 @@ class RowOp:
     updates: tuple[StateRollingBuffer, ...] = ()
     """States of one row that the operator updates in place."""
     core_1_counters: int = 0
-    """Bytes from the counters of core 0 to those of core 1, or 0 with one core."""
+    """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
     """The message that a SEND or RECEIVE passes. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
@@ -271,7 +269,7 @@ class RowOp:
 
     @property
     def is_convolution(self) -> bool:
-        """True if each output channel is a sum over all int8 channels of a window."""
+        """True if each output channel is a weighted sum of all int8 channels of a window."""
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
@@ -294,7 +292,7 @@ class RowOp:
 
     @property
     def is_depthwise(self) -> bool:
-        """True if each output channel is a sum over a window of one int8 channel."""
+        """True if each output channel is a weighted sum over a window of one int8 channel."""
         return self.traits.channels is Channels.FILTERED and self.element_bytes == 1
 
     @property
@@ -327,8 +325,8 @@ class RowOp:
     def reducible(self) -> bool:
         """True if the operator makes one output row from all input rows, and can process one input row at a time. The
         operator adds each row to 32-bit sums (msf-CNN, section 7), or writes the row into the output. Sums of float32
-        are added in the order of a whole window. Sums of int16 products have 64 bits, so int16 convolutions are not
-        reducible.
+        are added in the same order as in a whole window. Sums of int16 products have 64 bits, so int16 convolutions are
+        not reducible.
         """
         if self.scatters:
             return True
@@ -341,7 +339,9 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """True if results depend on the order of a window's pixels, as float32 sums and indices do."""
+        """True if results depend on the order in which the pixels of a window are read, as for float32 sums and for
+        indices.
+        """
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -350,14 +350,13 @@ class RowOp:
 
     @property
     def operands(self) -> tuple[Rows, ...]:
-        """The rows of all operands, also of a constant one, in the kernel's order."""
+        """Rows of all operands in the kernel's order, including a constant operand."""
         if self.constant is None:
             return self.reads
         at = self.constant.position
         return (*self.reads[:at], self.constant.rows, *self.reads[at:])
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
-        """Yield each tensor of the operator with its rows."""
         yield from zip(self.inputs, self.reads, strict=True)
         yield self.output, self.writes
 
@@ -384,8 +383,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row: they are not broadcast, and their elements are at least as
-        large as those of the output.
+        """Inputs that the output may overwrite row by row. Such inputs are not broadcast, and their elements are at
+        least as large as elements of the output.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # RELU6 of int16
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
@@ -402,7 +401,9 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if one core runs the operator, and an output's last byte is written after all reads of its inputs."""
+        """True if the last byte of an output is written after all reads of its inputs. Only operators on one core can
+        have this property.
+        """
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property
@@ -411,8 +412,8 @@ class RowOp:
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
-        """Return the bytes of scratch of a packed kernel on one core, if an iteration makes `columns` columns and
-        `at_once` iterations run together.
+        """Return the number of bytes of scratch of a packed kernel on one core. An iteration makes `columns` columns,
+        and `at_once` iterations run together.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
@@ -429,8 +430,8 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles, because it exchanges rows with other devices, or reads windows and no
-        state.
+        """True if the operator may run in tiles. Such an operator exchanges rows with other devices, or reads windows
+        and no state.
         """
         return not self.access and (not self.stateful or self.message is not None)
 
@@ -457,7 +458,9 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return the half-open, possibly empty range of the rows of input k that each iteration y reads."""
+        """Return the first row of input k that each iteration y reads, and the row after the last one. The range may be
+        empty.
+        """
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

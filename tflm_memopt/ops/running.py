@@ -16,7 +16,9 @@ SUM_BYTES = 4
 
 
 def is_mean(op: RowOp, window: Rows) -> bool:
-    """Return whether an operator takes the mean of all rows of an input, per column or over all columns."""
+    """Return whether an operator computes the mean over all rows of an input, for each column or for all columns
+    together.
+    """
     w, seen, made = op.window, op.reads[0], op.writes
     whole = seen == window and w.kernel_h == seen.h and made.h == 1 and made.c == seen.c
     columns = (w.kernel_w == seen.w and made.w == 1) or (w.kernel_w == w.stride_w == 1 and made.w == seen.w)
@@ -24,8 +26,9 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return a sliding mean of several operands: the new rows, the buffer with the oldest rows, rows that depend on
-    padding (if any), and the sums. Each operand is a tensor, its rows, and the number of rows to read.
+    """Return a sliding mean of several operands. The operands are the new rows, the buffer with the oldest rows, any
+    rows that depend on padding, and the sums. Each operand is a tuple of a tensor, its rows, and the number of rows to
+    read.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
 ROW = 3
-"""These bits of a SelectForm hold the row number of an operand."""
+"""Mask for the bits of a SelectForm that hold the row index of an operand."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
@@ -46,7 +46,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return SELECT's `form` for reordered operands. `first` has the new row number for each old row number."""
+    """Return SELECT's `form` for reordered operands. `first[i]` is the new index of row i."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift

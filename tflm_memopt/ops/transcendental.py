@@ -39,7 +39,7 @@ def tanh(x: Ints, integer_bits: int) -> Ints:
 
 
 def exp_negative(x: Ints, integer_bits: int) -> Ints:
-    """Return e**x in Q0 for x <= 0, by a series for the part below 1/4 and one factor per bit for the rest.
+    """Return e**x in Q0 for x <= 0. A series covers the part of x below 1/4, and one factor covers each higher bit.
 
     >>> exp_negative(np.array([0]), 5).tolist() == [ONE_Q0]
     True
@@ -54,7 +54,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return exp(x) for x in [-1/4, 0), both in Q0, by a Taylor series around -1/8."""
+    """Return exp(x) for x in [-1/4, 0) by a Taylor series around -1/8. Argument and result are in Q0."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)
@@ -63,7 +63,7 @@ def _exp_small(x: Ints) -> Ints:
 
 
 def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
-    """Return (2 / (1 + x) - less) << left in Q2, for x in [0, 1) in Q0, by three Newton-Raphson steps."""
+    """Return `(2 / (1 + x) - less) << left` in Q2 by three Newton-Raphson steps, for x from 0 to 1 in Q0."""
     half = (x + ONE_Q0 + 1) // 2
     y = _48_OVER_17 + high_mul(half, _MINUS_32_OVER_17)
     for _ in range(3):
@@ -72,7 +72,7 @@ def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
 
 
 def inverse_root(x: Ints) -> tuple[Ints, Ints]:
-    """For x of at least 1, return y and s so that 1 / sqrt(x) is y / 2^(31 + s) (GetInvSqrtQuantizedMultiplierExp,
+    """Return y and s so that `1 / sqrt(x) == y / 2**(31 + s)`, for x of at least 1 (GetInvSqrtQuantizedMultiplierExp,
     kernels/internal/common.h).
 
     >>> [int(n[0]) for n in inverse_root(np.array([4]))]

@@ -151,6 +151,7 @@ class Form:
     @property
     def readable(self) -> str:
         """Types of inputs and outputs as text.
+
         >>> FORMS["GATHER"][0].readable, FORMS["CONV_2D"][1].readable
         ('T, int32 -> T (T: float32 or int8)', 'int8, int8 or int4, [int32] -> int8')
         """

@@ -60,7 +60,7 @@
 
 /* Cores that run the same packed programs, with the prefix TMO_TARGET in C. */
 enum {
-  TMO_TARGET_GENERIC = 0, /* All cores, since no operator is packed. */
+  TMO_TARGET_GENERIC = 0, /* All cores can run programs without packed operators. */
   TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
   TMO_TARGET_MVE = 2, /* Cores with Helium, which also run programs that are packed for DSP. */
   TMO_TARGET_RVV = 3, /* RISC-V cores with vectors, Zve32x or more. */
@@ -74,12 +74,12 @@ enum {
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
-  TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD have the form that the kernel needs. */
+  TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD are stored as the kernel reads them. */
   TMO_PACKING_DSP_DENSE = 6, /* For a layer with a single pixel, the weights of three pairs of output channels alternate. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
-  TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads. */
+  TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the order that ESP-NN reads. */
 };
 
 /* Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor. */
@@ -347,8 +347,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of one operand that an operator without a window reads. Iteration y reads extent rows. The first of these rows is (y * mul + add) / div,
- * rounded down, or table[y] if there is a table. Rows outside the operand are left out. */
+/* Rows of one operand that an operator without a window reads. Iteration y reads extent rows. Without a table, the first row is (y * mul + add) /
+ * div, rounded down. With a table, the first row is table[y]. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;

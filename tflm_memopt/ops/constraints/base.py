@@ -1,9 +1,8 @@
-"""A constraint on an operator is a function whose docstring is the message that users read.
-
-A constraint returns None for an operator that fulfils it. Otherwise the constraint returns the offending tensor or
-field with its value. Each operator type has a list of constraints in `opset.OPSET`. The constraints of a list are
-checked in order, so each one may rely on the earlier ones. No constraint compares an output's shape with the inputs,
-because models with wrong shapes are left whole (`tflm/shapes.py`).
+"""A constraint on an operator is a function whose docstring is the message that users read. A constraint returns None
+for an operator that fulfils it. Otherwise the constraint returns the offending tensor or field with its value.
+`opset.OPSET` lists the constraints of each operator type. Constraints are checked in the order of the list, so each one
+may rely on earlier ones. No constraint compares an output's shape with the inputs, because models with wrong shapes are
+left whole (`tflm/shapes.py`).
 """
 
 import ast
@@ -27,7 +26,7 @@ RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
 HINTS: defaultdict[Constraint, str] = defaultdict(lambda: RECONVERT)
-"""Advice to the user for each constraint, which by default is to convert the model again."""
+"""Advice to the user for each constraint. The default advice is to convert the model again."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:
@@ -39,7 +38,7 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def message(constraint: Callable[..., str | None]) -> str:
-    """Return a constraint's docstring, or read the docstring from the source file if `python -OO` has dropped it."""
+    """Return a constraint's docstring, which is read from the source file under `python -OO`."""
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
         text = ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else ""
@@ -53,7 +52,7 @@ def name(tensor: Tensor) -> str:
 
 
 def shapes(tensors: Iterable[Tensor]) -> str | None:
-    """Return a text with the name and the shape of the first tensor, or None if there are no tensors."""
+    """Return the name and the shape of the first tensor as text, or None if there are no tensors."""
     return next((f"{name(t)} has shape {list(t.shape)}" for t in tensors), None)
 
 

@@ -55,7 +55,7 @@ def static_shapes(context: OperatorContext) -> str | None:
 
 
 def only(dtype: str, code: str, what_to_do: str = QUANTIZE) -> Constraint:
-    """Return a constraint with the name `code` that all inputs and outputs of an operator have the type `dtype`."""
+    """Return a constraint named `code`, which requires the type `dtype` for all inputs and outputs of an operator."""
 
     def one_type(context: OperatorContext) -> str | None:
         return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != dtype), None)

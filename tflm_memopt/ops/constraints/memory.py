@@ -12,13 +12,13 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization,
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
-"""Operand numbers of an LSTM for its forget, input, cell and output gates (micro/kernels/lstm_shared.h)."""
+"""Indices of an LSTM's operands for its forget, input, cell and output gates (micro/kernels/lstm_shared.h)."""
 HIDDEN, CELLS = 18, 19
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The activation curve of an LSTM reads the cells in units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""The executor can shift the cells of an LSTM by LEAST_SHIFT to MOST_SHIFT bits to the unit of the activation curve
+"""The executor shifts a cell of an LSTM by LEAST_SHIFT to MOST_SHIFT bits to reach the unit of the activation curve
 (custom_ops/src/tmo_check_kind.c).
 """
 BIAS_TOLERANCE = 1e-5
