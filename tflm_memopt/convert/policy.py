@@ -84,9 +84,9 @@ def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision
 
 def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
     asked, original = task.asked, task.original
-    if not original.arena.exact:
-        _known(asked.limits, original.arena if task.start.rows is None else task.start.once.arena)
     conversion = _best_state_variant(task.start, asked)
+    if asked.limits.ram is not None and not original.arena.exact:
+        _known(original.arena if conversion.rows is None else conversion.once.arena)
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
@@ -115,8 +115,8 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
     return Decision(task, conversion, limits, None, why, weighed)
 
 
-def _known(limits: Limits, arena: Arena) -> None:
-    if limits.ram is not None and not arena.exact:
+def _known(arena: Arena) -> None:
+    if not arena.exact:
         raise UsageError(
             f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",
             code="memory_unknown",
