@@ -33,9 +33,9 @@ class Extras:
     sample: Sampler = None
     """Function that runs the model on an example. Emitted programs may contain the resulting outputs."""
     original: bytes | None = None
-    """The original model. It has the metadata, and the scale of an external input."""
+    """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of the first output. They replace the labels in the metadata of the original model."""
+    """Labels of the first output, which replace the labels in the metadata of the original model."""
     library: str = ""
     """Stem of an existing *_library.c that the model shares, or "" if the model gets a file of its own."""
 

@@ -159,7 +159,6 @@ class Reg:
     name: str
     type: Type
     along: str = ""
-    """Variable of the vectorised loop, or "" for a scalar."""
 
 
 Operand: TypeAlias = Reg | Index

@@ -188,7 +188,7 @@ def walk(
 
 
 def position(one: Load | Store, values: Extents) -> int:
-    """Return the index of the element that a statement accesses. The index counts from the start of the tensor."""
+    """The index counts elements from the start of the tensor."""
     return sum(at.at(values) * stride.at(values) for at, stride in zip(one.at, one.tensor.strides, strict=True))
 
 
@@ -197,7 +197,6 @@ class Machine:
     kernel: KernelProgram
     memory: dict[str, NDArray[Any]]
     valid: dict[str, NDArray[np.bool_]]
-    """Masks of the elements that a kernel may read: constants, inputs, and elements that were stored."""
     registers: dict[str, Number] = field(default_factory=dict)
 
     def load(self, one: Load, values: Extents) -> None:

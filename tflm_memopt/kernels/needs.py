@@ -32,7 +32,7 @@ from tflm_memopt.kernels.meaning import OWN
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""Variable for the output's index along an axis."""
+"""Name of the variable that stands for the output's index along an axis."""
 ALL = "'"
 """Suffix of a loop variable that stands for all iterations of the loop."""
 

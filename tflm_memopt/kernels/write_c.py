@@ -92,7 +92,9 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """The text `head` is the function's declaration, and `ends` is its last statement. The mapping `given` has the C
+    """Return the definition of a C function.
+
+    The text `head` is the function's declaration, and `ends` is its last statement. The mapping `given` has the C
     expression of each extent, parameter or tensor.
     """
     kernel = for_target(kernel, table)
@@ -182,11 +184,9 @@ class Writer:
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
     width: int = 0
-    """Current element width of the vector unit in bits, or 0 for an unknown width."""
     last: bool = False
     each: LaneUnit | None = None
     moving: dict[str, str] = field(default_factory=dict)
-    """Names of pointers that a loop advances, by the C expression of the first address."""
     moved_by: str = ""
     inner: frozenset[str] = frozenset()
     parts: int = 1

@@ -55,7 +55,7 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 
 @dataclass(frozen=True)
 class Combining:
-    """Decides which accesses of a function can be combined.
+    """Decides which accesses of a function can become one access.
 
     Accesses are combined only if they have no conflict and if the new order has no observable effect. Combined reads
     move to the first read, and combined writes move to the last write. A combined access does not move past a side

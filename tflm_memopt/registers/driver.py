@@ -31,7 +31,7 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class FieldChain:
-    """An expression that ends in a field, such as gpio->pads[i].dir."""
+    """An expression that ends in a field of a register, such as gpio->pads[i].dir."""
 
     root: Span
     root_group: str

@@ -44,7 +44,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""With an empty span, the edit only inserts text."""
+"""A span of the source, and the text that replaces the span. An empty span only inserts text."""
 
 
 class _Writer:

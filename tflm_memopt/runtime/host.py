@@ -283,7 +283,6 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """If a program is too short, all fields of its header are 0."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 

@@ -55,7 +55,6 @@ class ComparedConstants:
     equal: int = 0
     """Number of operators of the rewritten model with the same constants as in the original model."""
     unknown: int = 0
-    """Number of operators of the rewritten model without a counterpart in the original model."""
     different: tuple[str, ...] = ()
 
 
