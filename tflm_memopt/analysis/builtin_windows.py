@@ -89,7 +89,7 @@ def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amou
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """CMSIS-NN gathers windows of depthwise convolutions only with the DSP extension."""
+    """Return the work of arm_depthwise_conv_wrapper_s8.c, which gathers windows only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -116,7 +116,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """CMSIS-NN's kernel for dense layers computes two outputs at once, or three without DSP extension."""
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c, which computes two outputs at once, or three without DSP."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
