@@ -17,7 +17,7 @@ class InputPlace(enum.IntEnum):
 
 
 class RowLayout(enum.IntEnum):
-    """Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor."""
+    """Order of a tensor's rows in memory. If a group of operators runs in reverse, row 0 is a tensor's last row."""
 
     HWC = 0
     """Rows are stored in ascending order."""
@@ -62,10 +62,10 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of a float32 operator, in the bits of `float_form` from bit 4 on. ARITHMETIC_F32 has the functions from
-    ADD to LEAKY_RELU, and CURVE_F32 has those from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to
-    MINIMUM_S32, and COMPARE_32 has those from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
-    operands.
+    """Function of a float32 operator, in the bits of the field `float_form` from bit 4 on. ARITHMETIC_F32 has the
+    functions from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the
+    functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from EQUAL to LESS_EQUAL_S32. Functions whose
+    names end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -151,7 +151,7 @@ class LoopCode(enum.IntEnum):
     repetitions.
     """
     END = 0xFF
-    """TMO_LOOP_END ends a loop, or the group."""
+    """TMO_LOOP_END ends a loop, or the loop codes of the group."""
 
 
 class Sharding(enum.IntEnum):

@@ -14,7 +14,8 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches directives, strings and comments of C, also unfinished ones, so that damaged files take only linear time."""
+"""Matches complete and unfinished directives, strings and comments of C, so that damaged files take only linear time.
+"""
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
 

@@ -157,7 +157,7 @@ def _beside(context: OperatorContext, k: int) -> Rows | None:
 
 
 def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:
-    """Return the bytes of a constant as rows, after the constant is broadcast to `shape`."""
+    """Return a constant as rows of bytes, after the constant is broadcast to `shape`."""
     stored = np.ascontiguousarray(np.broadcast_to(values(tensor), shape), _STORED.get(tensor.dtype, "<i1"))
     return stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
 

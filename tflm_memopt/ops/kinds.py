@@ -139,7 +139,7 @@ class Channels(enum.Enum):
     OWN = enum.auto()
     """Channel c of the output is computed from channel c of each input."""
     FILTERED = enum.auto()
-    """In a depthwise operator, output channel c is computed from input channel c // (outputs / inputs)."""
+    """In a depthwise operator, each input channel gives one or more adjacent output channels."""
     SUMMED = enum.auto()
     """Each output channel is a weighted sum of all input channels."""
     ANY = enum.auto()

@@ -179,7 +179,9 @@ def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
-    """Return a max pool of one pixel, which copies rows unchanged and, unlike COPY, can also read rows of a state."""
+    """Return a max pool of one pixel, which copies rows unchanged. A max pool can read rows of a state, and a COPY
+    cannot.
+    """
     return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 

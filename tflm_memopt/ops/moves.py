@@ -148,7 +148,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # the first window may begin in padding, so the second one is tried as well
+    # the first window may begin in padding, so the second window is tried as well
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)
@@ -191,13 +191,13 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # The period starts at iteration 0 or at the first iteration that reads.
+    if not len(back):  # the period starts at iteration 0 or at the first iteration that reads a row
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # if the source jumps back only once, the part before or after the jump is a whole period
+        else:  # if the source jumps back only once, the iterations before or after the jump are a whole period
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

@@ -16,7 +16,9 @@ class Packing(enum.IntEnum):
 
     NONE = 0
     DSP_CONV = 1
-    """An int16 is 256 * B + A for the weights A and B of two adjacent output channels, as SMLAD needs."""
+    """Two weights A and B of adjacent output channels are stored as the int16 number 256 * B + A, for the instruction
+    SMLAD.
+    """
     DSP_DEPTHWISE = 2
     """All constants of four channels are adjacent, in the order in which the kernel reads them."""
     MVE_CONV = 3
@@ -43,9 +45,9 @@ class Family(enum.IntEnum):
     GENERIC = 0
     """All cores can run programs without packed operators."""
     DSP = 1
-    """Cores with Armv7E-M, and those with Armv8-M and the DSP extension."""
+    """Cores with Armv7E-M, or with Armv8-M and the DSP extension."""
     MVE = 2
-    """Cores with Helium, which also run programs that are packed for DSP."""
+    """Cores with Helium, which can run programs of the family DSP as well."""
     RVV = 3
     """RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
@@ -79,7 +81,9 @@ def family(target: str) -> Family:
 LAYOUT = "hwc"
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""A row of packed weights is padded to a multiple of QUAD, and a kernel to a multiple of OCTET (Helium: VECTOR)."""
+"""Each row of packed weights is padded to a multiple of QUAD. All weights of an output channel are padded to a multiple
+of OCTET, or of VECTOR for Helium.
+"""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
@@ -109,7 +113,7 @@ def tile_limit(packing: Packing) -> int:
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
-    """Return whether a packed convolution of single pixels needs no scratch, however many channels it reads."""
+    """Return whether a packed convolution of single pixels needs no scratch for any number of channels."""
     if kernel != (1, 1) or columns != 1 or packing is Packing.ESP_CONV:
         return False
     if packing in OF_BYTES:
@@ -148,7 +152,7 @@ def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bo
 
 
 def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
-    """Return the bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
+    """Return the number of bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
     five = makes_five(packing, values, columns, wide=wide)
     pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
@@ -156,13 +160,13 @@ def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = Fals
 
 
 def esp_channels(kernel: tuple[int, int], channels: int) -> int:
-    """Return the channels of a depthwise convolution, padded to whole vectors as ESP-NN needs them."""
+    """Return the number of channels of a depthwise convolution, padded to whole vectors for ESP-NN."""
     vector = VECTOR if kernel == (3, 3) and channels > OCTET else OCTET
     return -(-channels // vector) * vector
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the bytes of scratch that ESP-NN needs in a depthwise convolution, with one call's input and output."""
+    """Return the number of bytes of scratch for ESP-NN's depthwise convolution, with input and output of one call."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

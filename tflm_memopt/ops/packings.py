@@ -29,7 +29,7 @@ from tflm_memopt.ops.rowop import Ints, RowOp
 Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""If the sums A and B of two channels are below this limit, 256 * B + A fits an int32."""
+"""If the sums A and B of two channels are below this limit, the number `256 * B + A` fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
 """A sum below this limit plus a rounding constant fits an int32."""
 

@@ -128,9 +128,9 @@ class Move:
     tap: int
     """In iteration y, the move reads input row `first(y) + tap`, or no row if the input has no such row."""
     source: int
-    """First byte that the move reads from the input row."""
+    """Position of the first byte that the move reads in the input row."""
     target: int
-    """First byte that the move writes to the output row."""
+    """Position of the first byte that the move writes in the output row."""
     nbytes: int
     count: int = 1
     source_step: int = 0
@@ -227,7 +227,7 @@ class RowOp:
     """Rows of each operand that an iteration reads, if the operator has no window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
+    """True if the model's weights are int4. A program without packed weights stores int4 weights in four bits."""
     packing: Packing = Packing.NONE
     """Layout of the constants for a fast kernel. Operators with partial sums have no packing."""
     macs: int = 0
@@ -362,7 +362,7 @@ class RowOp:
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of 32-bit sums, if the operator processes one input row at a time."""
+        """Number of bytes of 32-bit sums, if the operator processes one input row at a time."""
         return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
@@ -386,7 +386,7 @@ class RowOp:
         """Inputs that the output may overwrite row by row. Such inputs are not broadcast, and their elements are at
         least as large as elements of the output.
         """
-        limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # RELU6 of int16
+        limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # an int16 RELU6 is a max pool of one pixel
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))

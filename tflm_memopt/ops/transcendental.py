@@ -19,7 +19,7 @@ _ROOT_OF_HALF = 1518500250
 
 
 def logistic(x: Ints, integer_bits: int) -> Ints:
-    """Return 1 / (1 + e**-x) in Q0.
+    """Return the logistic function 1 / (1 + exp(-x)) in Q0.
 
     >>> logistic(np.array([0]), 4).tolist() == [1 << 30]
     True
@@ -39,7 +39,7 @@ def tanh(x: Ints, integer_bits: int) -> Ints:
 
 
 def exp_negative(x: Ints, integer_bits: int) -> Ints:
-    """Return e**x in Q0 for x <= 0. A series covers the part of x below 1/4, and one factor covers each higher bit.
+    """Return exp(x) in Q0 for x <= 0. A series covers the part of x below 1/4, and one factor covers each higher bit.
 
     >>> exp_negative(np.array([0]), 5).tolist() == [ONE_Q0]
     True
@@ -72,7 +72,7 @@ def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
 
 
 def inverse_root(x: Ints) -> tuple[Ints, Ints]:
-    """Return y and s so that `1 / sqrt(x) == y / 2**(31 + s)`, for x of at least 1 (GetInvSqrtQuantizedMultiplierExp,
+    """Return y and s so that `1 / sqrt(x) == y / 2^(31 + s)`, for x of at least 1 (GetInvSqrtQuantizedMultiplierExp,
     kernels/internal/common.h).
 
     >>> [int(n[0]) for n in inverse_root(np.array([4]))]
@@ -80,7 +80,7 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
     """
     pairs = (29 - np.frexp(np.maximum(x, 2))[1]) // 2
     half = round_shift((x << 2 * pairs) >> 1, 1)
-    y = np.full_like(x, 1 << 28)  # Q3
+    y = np.full_like(x, 1 << 28)  # y is in Q3
     for _ in range(5):
         cube = _shifted(high_mul(high_mul(y, y), y), 6)
         y = _shifted(high_mul(y, 3 << 27) - high_mul(half, cube), 3)

@@ -1,8 +1,8 @@
 """Finds models whose results in TFLM are undefined because they depend on previous contents of memory.
 
 Most of TFLM's kernels trust the shapes in the file. If an output shape contradicts the input shapes, a kernel may
-access memory outside its tensors. The kernel may also leave a part of the output unwritten, or change the output's
-shape (CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO_BATCH_ND also pads with a value that
+access memory outside its tensors. A kernel may leave a part of the output unwritten, or change the output's
+shape (CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO_BATCH_ND pads with a value that
 its Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
 """
 

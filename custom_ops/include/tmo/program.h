@@ -61,8 +61,8 @@
 /* Cores that run the same packed programs, with the prefix TMO_TARGET in C. */
 enum {
   TMO_TARGET_GENERIC = 0, /* All cores can run programs without packed operators. */
-  TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
-  TMO_TARGET_MVE = 2, /* Cores with Helium, which also run programs that are packed for DSP. */
+  TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, or with Armv8-M and the DSP extension. */
+  TMO_TARGET_MVE = 2, /* Cores with Helium, which can run programs of the family DSP as well. */
   TMO_TARGET_RVV = 3, /* RISC-V cores with vectors, Zve32x or more. */
   TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
@@ -70,7 +70,8 @@ enum {
 /* Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C. */
 enum {
   TMO_PACKING_NONE = 0,
-  TMO_PACKING_DSP_CONV = 1, /* An int16 is 256 * B + A for the weights A and B of two adjacent output channels, as SMLAD needs. */
+  /* Two weights A and B of adjacent output channels are stored as the int16 number 256 * B + A, for the instruction SMLAD. */
+  TMO_PACKING_DSP_CONV = 1,
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
@@ -82,7 +83,7 @@ enum {
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the order that ESP-NN reads. */
 };
 
-/* Order of a tensor's rows in memory. In a reversed group of operators, row 0 is the last row of a tensor. */
+/* Order of a tensor's rows in memory. If a group of operators runs in reverse, row 0 is a tensor's last row. */
 enum {
   TMO_LAYOUT_HWC = 0, /* Rows are stored in ascending order. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Rows are stored in descending order. */
@@ -117,7 +118,7 @@ enum {
    * uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
   TMO_LOOP_REPEAT = 0xfe, /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of repetitions. */
-  TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the group. */
+  TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the loop codes of the group. */
 };
 
 /* Division of an operator's iterations between two cores. */
@@ -141,9 +142,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in the bits of float_form from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and CURVE_F32 has
- * those from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has those from EQUAL to LESS_EQUAL_S32.
- * Functions whose names end in _S32 take int32 operands. */
+/* Function of a float32 operator, in the bits of the field float_form from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and
+ * CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from
+ * EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
