@@ -40,7 +40,7 @@ NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
 """Pipelines of each core. The first one takes the fewest cycles, and the last one takes the most cycles."""
 AT_ONCE = 12
-"""Maximum number of programs in one run, because the plugin records at most 63 inferences."""
+"""Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
 """Lower and upper bound of the cycles per instruction without wait states, then the wait cycles per instruction of each
 flash.

@@ -175,7 +175,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     speed = None if link is None else LinkSpeed(*units.link(link))
     asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
-    if on := asked.limits.board:  # Each device is checked against the board later.
+    if on := asked.limits.board:  # The function demand_board() checks all devices against the board.
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 

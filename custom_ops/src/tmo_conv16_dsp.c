@@ -12,8 +12,8 @@
 enum {
   PIXELS = 2,
   VALUES = TMO_WIDE_VALUES, /* number of values of a pixel that are multiplied at once if there are two pixels; a single pixel has twice as many values */
-  QUADS = 6,                /* number of groups of four sums that are computed at once */
-  WIDE_QUADS = 2,           /* number of groups of four 64-bit sums that are computed at once */
+  QUADS = 6,                /* the kernel computes 4 * QUADS sums at once */
+  WIDE_QUADS = 2,           /* the kernel computes 4 * WIDE_QUADS 64-bit sums at once */
   NARROW = 511              /* the sum of at most NARROW products fits 32 bits */
 };
 

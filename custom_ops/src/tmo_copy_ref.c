@@ -240,8 +240,8 @@ static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
   }
 }
 
-/* Copies some bytes to each output row, and fills the remaining bytes of the rows. The bytes between the copied bytes of two adjacent rows are filled
- * together. */
+/* Copies some bytes to each output row, and fills the remaining bytes of the rows. If one row ends where the next row
+ * begins, a single call of fill_bytes() fills the end of one row and the start of the next row. */
 TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;

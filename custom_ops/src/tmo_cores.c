@@ -45,7 +45,7 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts input rows to the columns that the output columns `columns` need. The kernel then computes fewer columns. The function sets the padding
+/* Restricts the kernel to the output columns in `columns`, and input rows to the input columns that the kernel reads. The function sets the padding
  * in `own`, which is a copy of the operator. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;

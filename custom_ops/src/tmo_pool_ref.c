@@ -154,7 +154,7 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 #endif
 }
 
-/* Adds the pixels under a window to the sums of an average pool or a mean. The last call for the sums writes the output. */
+/* Adds the pixels under a window to the sums of an average pool or a mean. If k->last is true, the function then writes the output. */
 static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
   const uint32_t channels = k->out_channels, adjacent = tmo_by_row(k->op) ? v->columns : 1u;

@@ -13,7 +13,7 @@ from tflm_memopt.ops.packing import Family
 OTHERS = "rv32"
 """Core whose code sizes stand for unmeasured cores, because plain C takes the most flash on this core."""
 MODULE_CODE = 384
-"""Number of bytes for the functions of a C module, and for code that only combinations of kernels need."""
+"""Number of bytes of code in a C module, including library code that only some combinations of kernels need."""
 
 
 @dataclass(frozen=True, slots=True)

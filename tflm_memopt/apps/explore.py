@@ -28,7 +28,7 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Plans of each model's frontier, or none for an unchanged model."""
+    """For each model, the plans that no other plan beats in both memory and work. An unchanged model has no plans."""
     choices: Choices
     kept: Sequence[Sequence[int]]
     """Indices of each model's plans that keep the model's time limit."""

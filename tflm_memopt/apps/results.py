@@ -121,7 +121,7 @@ class AppPoint:
     head: int
     tail: int
     instructions: int
-    """Instructions of all models per second or, if no model has a rate, per inference."""
+    """Number of instructions in one second for all models, or in one inference of each model if no model has a rate."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 

@@ -27,7 +27,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Names that a model cannot have, because identifiers of the application end with these words."""
+"""Last words of identifiers of the application. A model must not have one of the words as its name."""
 
 
 @generic.files.register

@@ -82,7 +82,9 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag the bytes from address `at` on as bytes [first, first + nbytes) of a tensor or private buffer."""
+        """Tag `nbytes` bytes of the arena at address `at`. The tags mean the bytes of a tensor or private buffer from
+        byte `first` to byte `first + nbytes - 1`.
+        """
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:

@@ -1,4 +1,4 @@
-"""Proves that operators read and keep the right rows of other inferences and of other devices.
+"""Proves that operators read the right rows of earlier inferences, and receive the right rows from other devices.
 
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
 proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window on kept and new

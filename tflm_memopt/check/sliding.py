@@ -3,7 +3,7 @@
 With a sliding input, each inference computes only the new rows of each tensor. Each operator must compute the last rows
 that do not depend on padding, from the input rows that TFLM's operator reads. An operator may read kept rows only if
 the new rows of its input follow the rows of the last inference. Operators that compute rows near padding again are not
-checked, nor are operators that read joined rows.
+checked. Operators that read kept rows and new rows together are not checked either.
 """
 
 from collections.abc import Mapping

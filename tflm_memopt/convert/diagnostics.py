@@ -154,7 +154,9 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the flags of a plan and a board on which the plan fits. The argument `plans` maps flags to plans."""
+    """Yield the options of the command line for the first plan that fits on another board. The keys of `plans` are the
+    options that give each plan.
+    """
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*_boards(there.arena, there.firmware)]

@@ -172,7 +172,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of an inference's milliseconds or, if they are unknown, the number of instructions."""
+        """Upper bound of an inference's milliseconds. If milliseconds are unknown, the number of instructions."""
         there = self.time.rewritten
         if there is None:
             return math.inf

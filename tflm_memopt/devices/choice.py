@@ -95,8 +95,8 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Convert a split in which the devices divide layers before operator `switch` by rows, and later layers by
-    channels.
+    """Convert a model for several devices. Operators before operator `switch` are divided by rows, and all later
+    operators by channels.
 
     The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
     ROWS, or OVERLAP to exchange no rows. Layers use partial sums if the user allows partial sums and they reduce the

@@ -55,7 +55,8 @@ static void help(void *) {
   for (;;) tmo_run_worker(&team);
 }
 
-/* Returns the second core, or NULL if there is no memory for its task. For NULL, the model runs on one core. */
+/* Returns the second core, or NULL if there is no memory for its task. After NULL is returned, the model runs on one
+   core. */
 static tmo_team *second_core() {
   if (core_task[1] != nullptr) return &team;
   core_task[0] = xTaskGetCurrentTaskHandle();

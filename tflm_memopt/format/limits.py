@@ -32,7 +32,7 @@ MAX_S16_SHIFT = 7
 `15 - shift` bits.
 """
 MAX_SUM_BYTES = 4
-"""A sum of SUMS or ADD_SUMS has at most this many bytes."""
+"""Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes."""
 INDEX_BYTES = 4
 """An int32 index is stored as a pixel with this many one-byte channels."""
 TABLE_BYTES = 256

@@ -171,7 +171,8 @@ def walk(
 ) -> Iterator[Executed]:
     """Yield the loads, operations and stores of a kernel in execution order.
 
-    The function `held` returns the value of a register. A yielded dictionary is valid until the next statement.
+    The function `held` returns the value of a register. All yielded pairs share one dictionary, which changes before
+    the next pair.
     """
     for one in body:
         if isinstance(one, When):

@@ -134,8 +134,8 @@ class ProgramTensor:
     """Number of rows for which the rolling buffer has room. The depth of a whole tensor equals its height."""
     base: U8 = 0
     """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the
-    outputs, then the state, then slow memory. TMO_PROGRAM_BASE stands for the program, and TMO_LINK_BASE stands for
-    another device.
+    outputs, then the state, then slow memory. The number TMO_PROGRAM_BASE means that the program contains the tensor.
+    The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
@@ -203,7 +203,7 @@ PARAMETERS: Mapping[str, str] = {
     "wanted": "COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1.",
     "smallest": "With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
-    "sum_bytes": "A sum of SUMS has this many bytes.",
+    "sum_bytes": "Number of bytes of each sum that a SUMS operator writes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
     "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
     "cell_range": "Range of the values of an LSTM's cells, encoded like range_s16.",

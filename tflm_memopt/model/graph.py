@@ -18,15 +18,15 @@ VIEW = "VIEW"
 WRITE_STATE = "WRITE_STATE"
 """Type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
 STATE = "state"
-"""Key in the options of WRITE_STATE. The value is the tensor that holds the state in the next inference."""
+"""In the options of a WRITE_STATE operator, the key for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Types of the dense layer and of the sums along time that replace an SVDF. Both operators have all operands of the
 SVDF.
 """
 OPERANDS = "operands"
-"""Key in the options of VIEW. The value lists the operands with the new shape, which TFLM's operator needs."""
+"""In the options of a VIEW operator, the key for a list of operands. The operands have the new shape for TFLM."""
 VIEW_OF = "view_of"
-"""Key in the options of VIEW. The value is the operator's type in the model."""
+"""In the options of a VIEW operator, the key for the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
 """Names in messages and reports for types of operators that no model has."""
 

@@ -32,7 +32,7 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """SUMS is a convolution over some of the input channels, whose int32 sums take `param` bytes each."""
+    """SUMS is a convolution over some of the input channels. Each int32 sum is stored in `param` bytes."""
     ADD_SUMS = 16
     """ADD_SUMS adds the partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40

@@ -111,7 +111,7 @@ def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, who
 
 
 def ends(graph: Graph, tensor: TensorId) -> bool:
-    """Return whether a tensor leaves the model as a whole, possibly through views and element-wise operators."""
+    """Return whether only views and element-wise operators separate a tensor from the outputs of the model."""
     if tensor in graph.outputs:
         return True
     readers = graph.consumers(tensor)

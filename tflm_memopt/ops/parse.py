@@ -201,7 +201,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX. A search along int8 channels reads one pixel, and any other search reads a window."""
+    """Parse ARG_MAX or ARG_MIN. Along int8 channels, the kernel reads one pixel, and otherwise a window of pixels."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:

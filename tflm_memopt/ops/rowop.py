@@ -218,8 +218,9 @@ class RowOp:
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. With
-    DSP_CONV, 1 selects the wide tile. With DSP_DENSE, 1 means that all channels have the same scale.
+    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. If the
+    packing is DSP_CONV, the number 1 sets `wide_tile`. If the packing is DSP_DENSE, the number 1 means that all
+    channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""

@@ -1,6 +1,6 @@
 """Converts the order of a group's iterations to nested loops, which the C library runs.
 
-The iterations repeat from stripe to stripe, and from column to column within a stripe.
+The loops are short, because many stripes, and many columns of a stripe, have the same order of iterations.
 """
 
 from __future__ import annotations

@@ -81,7 +81,9 @@ class PlacedState:
 
     tensor: int
     offset: int
-    """Offset in bytes in the region's state memory, which is not in the arena's head."""
+    """Number of bytes from the start of the region's states to the rolling buffer. States are outside of the arena's
+    head.
+    """
     depth: int
     row_bytes: int
     advance: int

@@ -245,7 +245,9 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout and its side effects as CMSIS-SVD text for read(). An array of groups becomes an SVD cluster."""
+    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text includes the side
+    effects of accesses. An array of groups becomes an SVD cluster.
+    """
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")

@@ -29,7 +29,10 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with a RowOp or the reason against a RowOp for each operator."""
+    """A model's graph in canonical form.
+
+    `support` maps the index of an operator to a RowOp or a View. An Unsupported has the reason why both are impossible.
+    """
 
     graph: Graph
     support: Mapping[int, Support]

@@ -39,7 +39,8 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and three inferences with the lowest, the highest, and alternating values.
 
-    The operators of the original model `graph` limit the values. The first random inferences do not depend on `runs`.
+    The operators of the original model `graph` limit the values. A greater number `runs` adds random
+    inferences after the same first random inferences.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)

@@ -121,7 +121,7 @@ class BoardFit:
     """True if the arena use of all operators is known. If an operator is unknown, `ram_left` is an upper bound."""
     runs: bool = True
     slow_left: int = 0
-    """Free bytes of external RAM, after the plan's slow memory."""
+    """Number of bytes of external RAM that the plan does not use, or less than 0 if external RAM is too small."""
 
     @property
     def undecided(self) -> bool:

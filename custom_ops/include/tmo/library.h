@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* A table of functions that tmo.h and cores.h declare. The comment at an entry names the library function that the entry calls. An entry is NULL if
- * no model of the application needs this function. */
+/* Pointers to functions of the library, which tmo.h and cores.h declare. The comment beside a pointer names the function. A pointer is NULL if no
+ * model of the application needs the function. */
 typedef struct {
-  /* `check` calls tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
+  /* `check` calls tmo_check(). If the pointer run_shared is not NULL, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
   tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
   tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */

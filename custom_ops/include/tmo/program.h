@@ -27,7 +27,7 @@
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
 /* An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by 15 - shift bits. */
 #define TMO_MAX_S16_SHIFT 7
-#define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
+#define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
@@ -321,7 +321,8 @@ typedef struct {
     uint16_t phase; /* With column windows, phase is -end modulo advance. */
   };
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the outputs, then the state, then slow
-   * memory. TMO_PROGRAM_BASE stands for the program, and TMO_LINK_BASE stands for another device. */
+   * memory. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send the rows of the
+   * tensor to each other. */
   uint8_t base;
   /* Order in which rows are stored, a TMO_LAYOUT_* constant. The constant is TMO_LAYOUT_HWC for column windows and for rolling buffers in the
    * workspace. */
@@ -426,7 +427,7 @@ typedef struct {
     int32_t wanted; /* COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1. */
     int32_t smallest; /* With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
-    int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
+    int32_t sum_bytes; /* Number of bytes of each sum that a SUMS operator writes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
     int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
     int32_t cell_range; /* Range of the values of an LSTM's cells, encoded like range_s16. */

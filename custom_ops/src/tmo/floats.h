@@ -67,8 +67,8 @@ static inline float tmo_round(float x) {
 }
 
 /* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. The C standard does not define these results for large
- * values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(), and so does the Python package of
- * TFLM. */
+ * values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(). TFLM's Python package also converts
+ * to the same results. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;

@@ -305,7 +305,7 @@ typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weig
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* tmo_mve_relu_1() and tmo_mve_relu_2() are like tmo_mve_conv_1() and tmo_mve_conv_2(), but require a zero point of -128 and the whole int8 range of
- * outputs. On hosts, the functions for any range have both names. */
+ * outputs. On hosts, the names tmo_mve_relu_1 and tmo_mve_relu_2 mean tmo_mve_conv_1() and tmo_mve_conv_2(). */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2

@@ -1,4 +1,4 @@
-"""The converter keeps a limit on instructions or time, or refuses the model."""
+"""The converter refuses a model if no plan is within the limit on instructions or milliseconds."""
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-A column window holds adjacent rows of a stripe that are needed for equally many later stripes, column by column. A
-column window holds whole rows if a later stripe reads them, like the line buffers of vMCU and msf-CNN.
+A column window holds adjacent rows of a stripe that are needed for equally many later stripes, column by column. If
+a later stripe reads the rows of a column window, the column window has room for whole rows. The line buffers of vMCU
+and msf-CNN have room for whole rows, too.
 """
 
 import itertools

@@ -189,7 +189,7 @@ class Member:
 class Lives:
     """For each iteration of an operator, the positions of the iterations that write and last read its pixels.
 
-    `stripes` has the number of stripes between writing and the last read.
+    `stripes` has the number of stripes from the iteration that writes pixels to the last one that reads the pixels.
     """
 
     iteration: Ints

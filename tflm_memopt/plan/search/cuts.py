@@ -26,7 +26,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Groups of up to this number of operators are tried at every position of a region."""
 SLACK = 16
-"""A search in all orders of operands raises its byte limit by the fraction 1 / SLACK."""
+"""The function RowGroups.in_all_orders() adds the fraction 1 / SLACK to the limit in bytes before a search."""
 FUSING = 0.5
 """Minimum fraction of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
@@ -48,8 +48,8 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
-    """Numbers that decide between divisions of equal cost: the sum of the bytes of all groups or, with `low`, their
-    sorted list.
+    """Among labels with equal `nbytes` and `macs`, the search takes the label with the smallest `spread`. The tuple has
+    the sum of the bytes of all groups or, with `low`, the bytes of each group from largest to smallest.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -245,7 +245,8 @@ def least_bytes(
 ) -> tuple[CutLabel, ...]:
     """Return the division of each region within `macs` multiply-accumulates whose largest group needs the fewest bytes.
 
-    `bar` is the size of an existing plan in bytes. The search gives up if no division is smaller.
+    `bar` is the number of bytes of an existing plan. The search ends early if each division needs at least `bar`
+    bytes.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

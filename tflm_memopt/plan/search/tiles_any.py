@@ -41,7 +41,7 @@ class _Rows:
 
 
 PIXEL_SECONDS = 5e-6
-"""Estimated seconds per pixel to find the exact bytes of a group."""
+"""Estimated search time in seconds per pixel or tile, for computing the number of bytes of a tiled group."""
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
