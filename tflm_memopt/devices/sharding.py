@@ -277,16 +277,21 @@ class _Sharder(Tiles):
                 yield replace(piece, first=first, tensor=x)
 
     def _run_channels(self, op: Op) -> None:
+        groups = groups_of(self.graph, op) if is_grouped(self.graph, op) else 0
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis = len(self.tensors[output].shape) - 1
         channels, made = self.tensors[output].shape[axis], []
-        unit = channels // groups_of(self.graph, op) if is_grouped(self.graph, op) else 1
+        unit = channels // groups if groups else 1
         for device, part in enumerate(self._bounds(channels // unit)):
             first, end = (n * unit for n in part)
             if first == end:
                 continue
             inputs = [
-                self._operand(op, t, first, end, device) if t in self.pieces else self._constant(op, t, first, end)
+                self._constant(op, t, first, end)
+                if t not in self.pieces
+                else self._all(t, device)
+                if op.type in OUTPUTS_SPLIT and not groups
+                else self._operand(op, t, first, end, device)
                 for t in op.inputs
             ]
             self.device = device
@@ -371,8 +376,6 @@ class _Sharder(Tiles):
         return self.add("CUSTOM", inputs, x, {"custom_code": ADD_SUMS, "custom_options": said}, of=op)
 
     def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int) -> TensorId:
-        if op.type in OUTPUTS_SPLIT and not is_grouped(self.graph, op):
-            return self._all(t, device)
         axis, made = len(self.tensors[t].shape) - 1, self.tensors[op.outputs[0]].shape[-1]
         channels = self.tensors[t].shape[axis]
         return self._piece(t, axis, first * channels // made, end * channels // made, device)
