@@ -11,7 +11,8 @@ from moving import resize
 from kernels.loops import times
 from kernels.samples import IN, patched
 from tflm_memopt import optimize
-from tflm_memopt.format.codes import Flags, FloatFunction, InputPlace, SelectForm
+from tflm_memopt.errors import ModelError
+from tflm_memopt.format.codes import Flags, FloatFunction, InputPlace, RowLayout, SelectForm
 from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.program import (
     ACCESS,
@@ -117,6 +118,20 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
     gather = dataclasses.replace(gather, **changes)
     program = Program(1, 1, 2, 8, tensors, (gather,), (ProgramGroup(0, 1, 0, times(8)),))
     assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
+
+
+@pytest.mark.parametrize("layout", [RowLayout.HWC, RowLayout.ROWS_REVERSED])
+def test_an_index_behind_the_table_of_gather(layout: RowLayout) -> None:
+    """Pixels of rows in reverse order are not adjacent, so that a slower function copies them."""
+    indices, table = np.arange(4, dtype=np.int32), np.arange(12, dtype=np.int8).reshape(4, 3)
+    gather = ProgramOp(Kind.GATHER, (0,), 1, (0,), 0, param=4, weights=table)
+    tensors = ProgramTensor(0, 2, 2, 4, 2, base=1), ProgramTensor(0, 2, 2, 3, 2, base=2, layout=layout)
+    program = pack(Program(1, 1, 2, 2, tensors, (gather,), (ProgramGroup(0, 1, 0, times(2)),)))
+    (found,) = host.run(program, [indices], [12])
+    order = slice(None, None, -1 if layout is RowLayout.ROWS_REVERSED else 1)
+    np.testing.assert_array_equal(found.reshape(2, 6)[order], table.reshape(2, 6))
+    with pytest.raises(ModelError, match="outside of its table"):
+        host.run(program, [indices + 1], [12])
 
 
 @pytest.mark.parametrize("swapped", [False, True])

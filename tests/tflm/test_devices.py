@@ -34,13 +34,17 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
     return paths
 
 
-def sharing_layers(
-    model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
-) -> OptimizedDevices:
+def network_of(model: bytes) -> Network:
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort=0.05)
 
-    return shared_layers(Network(model, "model.tflite", request({"effort": 0.05}), one), devices, switch, front)
+    return Network(model, "model.tflite", request({"effort": 0.05}), one)
+
+
+def sharing_layers(
+    model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
+) -> OptimizedDevices:
+    return shared_layers(network_of(model), devices, switch, front)
 
 
 def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerification:
@@ -100,6 +104,14 @@ def test_layers_in_partial_sums(tmp_path: Path) -> None:
     graph = read(model).graph
     alone = bytes_sent(graph, cut(graph, switch_of(graph, 3), len(graph.ops)), 3)
     assert shared.report.sent < 0.9 * alone
+
+
+def test_channels_of_a_convolution_that_skips_the_last_rows(tmp_path: Path) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 6, 4, 2)), 4, kernel=(3, 3))
+    model = net.model(net.conv2d(x, 8, kernel=(1, 1), stride=(2, 2)))
+    shardings = dict.fromkeys((op.index for op in read(model).graph.ops), DeviceSharding.CHANNELS)
+    agree(model, network_of(model).converted(shardings, 2), tmp_path)
 
 
 def wide() -> bytes:

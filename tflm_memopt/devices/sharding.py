@@ -287,11 +287,9 @@ class _Sharder(Tiles):
             if first == end:
                 continue
             inputs = [
-                self._constant(op, t, first, end)
-                if t not in self.pieces
-                else self._all(t, device)
-                if op.type in OUTPUTS_SPLIT and not groups
-                else self._operand(op, t, first, end, device)
+                self._operand(op, t, first, end, device, grouped=groups > 0)
+                if t in self.pieces
+                else self._constant(op, t, first, end)
                 for t in op.inputs
             ]
             self.device = device
@@ -375,7 +373,9 @@ class _Sharder(Tiles):
         inputs = [*(s.tensor for s in sums), *operands]
         return self.add("CUSTOM", inputs, x, {"custom_code": ADD_SUMS, "custom_options": said}, of=op)
 
-    def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int) -> TensorId:
+    def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int, *, grouped: bool) -> TensorId:
+        if op.type in OUTPUTS_SPLIT and not grouped:
+            return self._all(t, device)
         axis, made = len(self.tensors[t].shape) - 1, self.tensors[op.outputs[0]].shape[-1]
         channels = self.tensors[t].shape[axis]
         return self._piece(t, axis, first * channels // made, end * channels // made, device)
