@@ -72,7 +72,7 @@ def wrapping(models: Path) -> str:
     small = [data for data in public if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
     once = max(above(data, 1.0)[0] for data in (*small, *modules))
-    require(once < vmcu.ALIGNMENT, "a layout is more than its alignment above the live bytes")
+    require(once < 2 * vmcu.ALIGNMENT, "a layout is more than two alignments above the live bytes")
     more, head = max(above(data, vmcu.ANY) for data in modules)
     return (
         f"a pool that wraps could save at most {once} B in {len(small) + len(modules)} networks without recompute, "
