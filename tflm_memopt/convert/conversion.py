@@ -20,9 +20,9 @@ from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
 from tflm_memopt.plan.cores import shard
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.effort import Spent
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Group, Plan, Role
 from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings

@@ -92,15 +92,15 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Ch
         found |= "fits" in way
         yield way
     others = dict(_others(conversion, limits))
-    once = {flags: other.first(limits) for flags, other in others.items()}
-    fitting = [flags for flags, plan in once.items() if limits.admit(plan.arena)]
+    fitting = [flags for flags, (_, first) in others.items() if limits.admit(first.arena)]
     if not found and not fitting and others:
-        fitting = [min(others, key=lambda flags: once[flags].arena.total)]
+        fitting = [min(others, key=lambda flags: others[flags][1].arena.total)]
     for flags in fitting:
-        if there := choose(others[flags]):
-            found, overhead = True, others[flags].overhead(there.planned.plan.macs)
+        other, _ = others[flags]
+        if there := choose(other):
+            found, overhead = True, other.overhead(there.planned.plan.macs)
             yield _said(flags, there, limits, f", F = {overhead:.2f}" if overhead > 1 else "")
-    yield from _elsewhere(limits, {"": best, **{f"{flags} ": plan for flags, plan in once.items()}})
+    yield from _elsewhere(limits, {"": best, **{f"{flags} ": first for flags, (_, first) in others.items()}})
     lowest = best if found else _lowest(conversion, limits, best)
     if limits.admit_beyond(lowest.arena):
         yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
@@ -132,8 +132,8 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
         yield f"--max-macs {up(wide.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
 
 
-def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, Conversion]]:
-    """Yield command-line flags that the user may add, and the conversion with these flags."""
+def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, tuple[Conversion, Converted]]]:
+    """Yield command-line flags that the user may add, the conversion with these flags, and its first plan."""
     here = conversion.options.input
     may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores do not support a streamed input.
     for place in (here, InputMode(STREAM, 1)) if may_stream else (here,):
@@ -143,8 +143,7 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, Conve
             if other is None or other.rows is None or (narrow and not other.border.replaced):
                 continue
             with contextlib.suppress(UsageError):
-                other.first(limits)
-                yield " ".join(flags), other
+                yield " ".join(flags), (other, other.first(limits))
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:

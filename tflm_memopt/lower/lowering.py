@@ -28,9 +28,9 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.nest import BY_ROWS, LoopNest
 from tflm_memopt.plan.plan import WINDOW, Buffer, Group, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource

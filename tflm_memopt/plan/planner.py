@@ -14,6 +14,7 @@ from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
 from tflm_memopt.ops.packings import alignment
 from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
+from tflm_memopt.plan.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, SearchPart, Spent, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
 from tflm_memopt.plan.iteration.liveness import live_ranges
@@ -22,7 +23,6 @@ from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
 from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups

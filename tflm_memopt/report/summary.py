@@ -7,7 +7,7 @@ from pathlib import Path
 from tflm_memopt.answers.report import Report
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.report import times
 
 

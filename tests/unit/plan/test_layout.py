@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.plan import cp_sat
+from tflm_memopt.plan.drafts import Draft, Placer
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.drafts import Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
 from tflm_memopt.plan.plan import Builtin
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from types import MappingProxyType
-from typing import Any
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, most_alive
 from tflm_memopt.plan.iteration.reversal import mirrored
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.plan import Buffer, Builtin, Group, Role, SlowTensor, Step
+from tflm_memopt.plan.search.groups import Candidate
 
 TFLM_ALIGN = 16
 """Alignment of TFLM's tensors (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -28,8 +28,8 @@ class Draft:
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
-    group: tuple[int, Any] | None = None
-    """Index of the region, and a `Candidate`. An operator that TFLM's kernel runs has None."""
+    group: tuple[int, Candidate] | None = None
+    """Index of the region, and the operators of the group. An operator that TFLM's kernel runs has None."""
 
     def keys(self) -> list[tuple[Role, int]]:
         return [(h.role, h.key) for h in self.buffers]
