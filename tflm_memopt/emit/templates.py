@@ -1,11 +1,12 @@
 """Fills in the Jinja templates of the package's folder emit/."""
 
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 TEMPLATES = Environment(
-    loader=PackageLoader("tflm_memopt", "emit"),
+    loader=FileSystemLoader(Path(__file__).parent),
     autoescape=False,  # The templates are C, not HTML.
     undefined=StrictUndefined,
     trim_blocks=True,

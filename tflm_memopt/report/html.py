@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
@@ -20,7 +20,7 @@ from tflm_memopt.report.figures import Mark
 from tflm_memopt.targets.boards import BoardFit
 
 _PAGES = Environment(
-    loader=PackageLoader("tflm_memopt", "report"),
+    loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
