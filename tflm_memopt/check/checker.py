@@ -19,6 +19,7 @@ from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.outliving import check_outliving
 from tflm_memopt.check.reads import check_reads
 from tflm_memopt.check.replay import GroupReplay
+from tflm_memopt.check.sliding import check_sliding
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.together import MessageRow
@@ -73,6 +74,8 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     other devices, in the order of the messages (together.py).
     """
     check_reads(graph)
+    if graph.window:
+        check_sliding(graph)
     check_outliving(graph)
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.movements import MOVEMENTS, PADDING, origins
 from tflm_memopt.check.needed import NEEDS, Corners
-from tflm_memopt.check.sliding import check_sliding
 from tflm_memopt.check.windows import first_row, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op
@@ -30,9 +29,11 @@ CHUNK = 1 << 18
 
 
 def check_reads(graph: RowGraph) -> None:
+    """Raise PlanError if an operator reads other data than TFLM's operator. For a sliding input, check the operators of
+    the whole input, on which sliding.py relies.
+    """
     if graph.window:
-        check_sliding(graph)
-        return
+        graph = graph.window.whole
     model = _whole(graph)
     stated = {op.index: op for op in model.ops}
     for key, op in graph.ops.items():
@@ -106,11 +107,10 @@ _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
-    _check_bounds(op, who)
     _check_constants(model, of, op, who)
     # If an operator reads a tensor as two inputs, both inputs get the smaller index.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
-    for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
+    for first, operand, source in copied(op, who):
         wanted, wanted_source = _origins(model, of, np.arange(first, first + len(source)))
         same = (alike[operand] == alike[wanted]) & ((operand == PADDING) | (source == wanted_source))
         if not same.all():
@@ -155,8 +155,14 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
 
 
-def _copied(op: RowOp) -> Iterator[_Copied]:
-    """Yield the source of each output byte, like the C function tmo_copy_s8()."""
+def copied(op: RowOp, who: str) -> Iterator[_Copied]:
+    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError for a move that leaves a
+    row.
+    """
+    _check_bounds(op, who)
+    if op.scatters:
+        yield _gathered(op, who)
+        return
     size = op.writes.row_bytes
     step = max(1, CHUNK // size)
     for top in range(0, op.writes.h, step):
@@ -173,8 +179,8 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
         yield top * size, operand.ravel(), byte.ravel()
 
 
-def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the source of each byte of a single output row, for one input row after the other."""
+def _gathered(op: RowOp, who: str) -> _Copied:
+    """Return the source of each byte of a single output row, for one input row after the other."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():
@@ -184,7 +190,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
     source[target.ravel()] = np.arange(target.size)
     if target.size != source.size or target.min() < 0 or source.min() < 0:
         raise PlanError(f"{who}: its rows do not fill the output")
-    yield 0, np.zeros_like(source), source
+    return 0, np.zeros_like(source), source
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:

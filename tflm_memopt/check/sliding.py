@@ -1,81 +1,170 @@
-"""Proves that operators on a sliding input read the rows that TFLM's operators read at the end of the whole input.
+"""Proves that a model with a sliding input computes the rows that the original model computes of the whole input.
 
-With a sliding input, each inference computes only the new rows of each tensor. Each operator must compute the last rows
-that do not depend on padding, from the input rows that TFLM's operator reads. An operator may read kept rows only if
-the new rows of its input follow the rows of the last inference. Operators that compute rows near padding again are not
-checked. Operators that read kept rows and new rows together are not checked either.
+Each row of each tensor gets a number. Two rows get the same number only if the same operator of the original model
+computes both rows from rows with the same numbers. A copied row keeps its number. The rows of the input are numbered in
+the order of their arrival. In the first inference with an output, each computed row must have the number of a row of
+the whole model, and each output must have the same numbers as the output of the whole model.
+
+Later inferences need no proof, because all inferences run the same operators, and the first output depends on no row
+from before the reset. The replay of states (states.py) proves that operators find the kept rows in a state.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from tflm_memopt.check.needed import slide_in_time
+import numpy as np
+
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.movements import PADDING
+from tflm_memopt.check.reads import copied
+from tflm_memopt.check.windows import first_row
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
+UNWRITTEN = -2
+"""Number of a row that was not written since the reset."""
+COMPUTED = 1 << 40
+"""Smallest number of a row that an operator computes. Rows of the input have smaller numbers."""
+MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
+"""Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
-class _Held(NamedTuple):
-    """The range of rows of a TFLM tensor that one inference computes."""
-
-    height: int
-    """Number of rows of TFLM's whole tensor."""
-    end: int
-    """Index after the last row that one inference computes."""
-    shift: int
-    """Number of rows that leave the tensor in each inference."""
+_Known = dict[tuple[Hashable, bytes], int]
+"""Maps an operator and the numbers of the rows that it reads to the number of the row that it computes."""
 
 
 def check_sliding(graph: RowGraph) -> None:
-    """Raise PlanError if an operator of a model with a sliding input reads other rows than TFLM's operator."""
+    """Raise PlanError if an operator computes a row that TFLM's operator does not compute of the whole input."""
     if graph.window is None:
         raise ValueError("the input does not slide")
-    rows, new = graph.window.rows, graph.window.new
-    held = {t: _Held(rows, rows, new) for t in graph.model.inputs}
-    stated = {op.index: op for op in graph.model.ops}
-    kept = {op.state_write.tensor: op.inputs[0] for op in graph.ops.values() if op.state_write}
-    for key, op in graph.ops.items():
-        found = _passed(op, held)
-        if found is None and op.has_window and (before := held.get(op.inputs[0])) is not None:
-            found = _through(op, stated[key], graph.model, before, kept)
-        if isinstance(found, str):
-            raise PlanError(f"operator {stated[key].index} {op.name}: {found}")
-        if found is not None:
-            held[op.output] = found
+    rows, new, count = graph.window.rows, graph.window.new, graph.window.inferences
+    (tensor,), known = graph.model.inputs, _Known()
+    arrived = np.arange(count * new)
+    expected = _Numbering(graph.window.whole, tensor, arrived[None, -rows:], known).tensors
+    found = _Numbering(graph, tensor, arrived.reshape(count, new), known).tensors
+    for of in (of for of in graph.model.ops if of.index in graph.ops):
+        made = graph.ops[of.index].output
+        wrong = ~np.isin(found[made][-1], expected[made]) if made in found and made in expected else np.zeros(1)
+        if wrong.any():
+            raise PlanError(f"operator {of.number} {of.kind}: row {wrong.argmax()} is no row of TFLM's output")
+    for t in {*graph.model.outputs}.union(*(node.inputs for node in graph.builtins)) & expected.keys():
+        if t not in found or not np.array_equal(found[t][-1:], expected[t]):
+            raise PlanError(f"tensor '{graph.model.tensors[t].label}' has other rows than in TFLM")
 
 
-def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return the rows that an element-wise operator computes, None for any other operator, or the text of an error."""
-    inputs = [held.get(t) for t in op.inputs]
-    rows = [(y, y + 1) for y in range(op.writes.h)]
-    if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
-        return None
-    if any([op.rows_read(k, y) for y in range(op.writes.h)] != rows for k in range(len(inputs))):
-        return None
-    return inputs[0] if len(set(inputs)) == 1 else "its operands have rows of different places"
+class _Numbering:
+    """Numbers of the rows that the last inferences compute, as one array of shape (inferences, rows) per tensor."""
 
+    def __init__(self, graph: RowGraph, tensor: TensorId, arrived: Ints, known: _Known) -> None:
+        self._known, self.tensors = known, {tensor: arrived}
+        self._row_bytes = {tensor: graph.model.tensors[tensor].nbytes // arrived.shape[1]}
+        self._keepers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
+        ops = [op for of in graph.model.ops if (op := graph.ops.get(of.index)) and not op.leaves]
+        needed = self._needed(ops, len(arrived))
+        for op in ops:
+            self._inferences = needed[op.output]
+            self.tensors[op.output] = self._copied(op) if op.moves else self._computed(op)
+            self._row_bytes[op.output] = op.writes.row_bytes
 
-def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the rows that an operator with a window computes, or the text of an error.
+    def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
+        """Return for each tensor the number of last inferences whose rows the last output needs."""
+        needed: dict[TensorId, int] = defaultdict(lambda: 1)
+        for op in reversed(ops):
+            for t in (*op.inputs, *([] if op.older is None else [op.older])):
+                source, last, keeper = t, needed[op.output], self._keepers.get(t)
+                if keeper and keeper.state_write:
+                    source, last = keeper.inputs[0], last + -(-keeper.state_write.rows.h // keeper.reads[0].h)
+                needed[source] = max(needed[source], min(last, most))
+        return needed
 
-    Return None for an operator that makes whole tensors or is not checked. The argument `kept` maps each state to the
-    tensor whose rows the state keeps.
-    """
-    w, asked = op.window, slide_in_time(model, of, op, held.height)
-    if asked is None:
-        return None
-    steps = asked.stride if op.writes.h > 1 else w.stride_h
-    if (w.kernel_h, w.stride_h, w.dilation_h) != (asked.kernel, steps, asked.dilation):
-        return f"its window has {w.kernel_h} rows, but TFLM's has {asked.kernel}"
-    end = min(asked.made, (held.end - 1 + asked.before - (asked.kernel - 1) * asked.dilation) // asked.stride + 1)
-    first, wanted = held.end - op.reads[0].h - w.pad_top, (end - op.writes.h) * asked.stride - asked.before
-    if first != wanted:
-        return f"its first window begins at row {first}, but TFLM's at row {wanted}"
-    if w.pad_top and (op.older is None or kept.get(op.older) != op.inputs[0]):
-        return "the rows before the new ones are not kept rows of its input"
-    if w.pad_top and op.reads[0].h != held.shift:
-        return f"it reads {w.pad_top} rows before the {op.reads[0].h} new ones, but {held.shift} rows leave the window"
-    if op.writes.h == asked.made or held.shift % asked.stride:
-        return None
-    return _Held(asked.made, end, held.shift // asked.stride)
+    def _computed(self, op: RowOp) -> Ints:
+        w, kind = op.window, None if op.kind.name in MEANS else op.kind
+        columns = w.kernel_w, w.stride_w, w.dilation_w, w.pad_left
+        own = op.name, op.sources, kind, op.activation, op.reads[0].w, op.writes.w, *columns
+        if op.traits.runs_along:  # check_sums() proves that the sums have all rows of these operands.
+            read = np.concatenate(self._operands(op)[:-1], axis=1)[:, None]
+        else:
+            taps = [self._taps(op, k, rows) for k, rows in enumerate(self._operands(op))]
+            read = np.concatenate([*taps, *self._positions(op)], axis=2)
+        if op.kind.name == "MAX_POOL" and replace(w, pad_top=0) == UNIT and op.activation == (-128, 127):
+            return read[..., 0]
+        return self._numbered(own, read if kind else np.sort(read))
+
+    def _positions(self, op: RowOp) -> Iterator[Ints]:
+        """Yield the indices of the output rows if a row may depend on its index, as in a RESIZE_BILINEAR."""
+        if any(a.table or (a.mul, a.div, a.extent) != (1, 1, 1) for a in op.access):
+            yield np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1))
+
+    def _taps(self, op: RowOp, k: int, numbers: Ints) -> Ints:
+        """Return the numbers of the rows of an operand that each output row needs."""
+        y, w, above, height = np.arange(op.writes.h)[:, None], op.window, 0, numbers.shape[1]
+        if op.access:
+            rows = first_row(op.access[k], y, height) + np.arange(op.access[k].extent)
+        elif op.has_window:
+            rows = y * w.stride_h - w.pad_top + np.arange(w.kernel_h) * w.dilation_h
+        else:
+            rows = np.minimum(y, height - 1)
+        if k == 0 and op.older is not None:
+            kept = self._kept(op.older)
+            above, numbers = kept.shape[1], np.concatenate([kept, numbers], axis=1)
+        there = (rows >= -above) & (rows < height)
+        return np.where(there, numbers[:, np.where(there, rows + above, 0)], PADDING)
+
+    def _copied(self, op: RowOp) -> Ints:
+        """A row that is a copy of a whole row has the number of that row."""
+        numbers, sizes = self._operands(op), np.array([*(rows.row_bytes for rows in op.operands), 1])
+        padding, made = np.full(self._inferences, PADDING), list[Ints]()
+        for _, *block in copied(op, op.name):
+            for operand, byte in zip(*(part.reshape(-1, op.writes.row_bytes) for part in block), strict=True):
+                row, at = np.divmod(byte.astype(np.int64), sizes[operand])
+                places, source = np.unique((operand.astype(np.int64) << 32) + row, return_inverse=True)
+                taps = [numbers[p >> 32][:, p & 0xFFFFFFFF] if p >= 0 else padding for p in places.tolist()]
+                read = np.stack(taps, axis=1)[:, None]
+                whole = len(taps) == 1 and np.array_equal(at, np.arange(sizes[operand[0]]))
+                own = op.moves and op.moves.fill, source.tobytes(), at.tobytes()
+                made.append(read[..., 0] if whole else self._numbered(own, read))
+        return np.concatenate(made, axis=1)
+
+    def _operands(self, op: RowOp) -> list[Ints]:
+        found = [self._read(t, op.reads[k])[-self._inferences :] for k, t in enumerate(op.inputs)]
+        if op.constant:
+            found.insert(op.constant.position, self._constant((op.name, op.sources), op.constant.rows.h))
+        return found
+
+    def _read(self, tensor: TensorId, seen: Rows) -> Ints:
+        """Return the numbers of an operand's rows. If the operand has other rows than its tensor, each row of the
+        operand gets a number for its bytes.
+        """
+        if tensor in self._keepers:
+            return self._kept(tensor)
+        if tensor not in self.tensors:
+            return self._constant((tensor, seen), seen.h)
+        made, size = self.tensors[tensor], self._row_bytes[tensor]
+        if made.shape[1] * size != seen.nbytes:
+            raise PlanError(f"{seen.nbytes} bytes of tensor {tensor} are read, but it has {made.shape[1] * size}")
+        if size == seen.row_bytes:
+            return made
+        spans = ((first, first + seen.row_bytes) for first in range(0, seen.nbytes, seen.row_bytes))
+        parts = [((seen.row_bytes, a % size), made[:, None, a // size : -(-b // size)]) for a, b in spans]
+        return np.concatenate([self._numbered(*part) for part in parts], axis=1)
+
+    def _kept(self, state: TensorId) -> Ints:
+        """Return the numbers of a state's rows at the beginning of each inference, with the newest row last."""
+        keeper = self._keepers[state]
+        arrived, kept = self._read(keeper.inputs[0], keeper.reads[0]), keeper.state_write
+        depth = kept.rows.h if kept else 0
+        first = arrived.size - np.arange(self._inferences, 0, -1)[:, None] * arrived.shape[1]
+        rows: Ints = np.append(np.full(depth, UNWRITTEN), arrived)[first + np.arange(depth)]
+        return rows
+
+    def _constant(self, own: Hashable, height: int) -> Ints:
+        """Return the numbers of rows that are the same in each inference."""
+        return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
+
+    def _numbered(self, own: Hashable, read: Ints) -> Ints:
+        """Return the number of each computed row. The last axis of `read` has the rows from which a row is computed."""
+        keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
+        numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]
+        return np.array(numbers, np.int64).reshape(read.shape[:-1])

@@ -148,7 +148,8 @@ def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
         or writer.state_write.rows.h != older
     ):
         return "its sums do not start as those of the rolling buffer's rows"
-    if [op.rows_read(k, 0) for k in (0, 1, len(op.inputs) - 1)] != [(0, new), (0, new), (0, 1)] or new > older:
-        return "it subtracts other rows than those that leave"
+    read = [op.rows_read(k, 0) for k in range(len(op.inputs))]
+    if read != [(0, new), (0, new), *((0, rows.h) for rows in op.reads[2:-1]), (0, 1)] or new > older:
+        return "it adds or subtracts other rows than those of the window"
     counted = new + older + sum(rows.h for rows in op.reads[2:-1])
     return "" if op.window.kernel_h == counted else f"it divides by {op.window.kernel_h} rows, but adds {counted}"

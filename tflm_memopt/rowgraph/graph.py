@@ -54,6 +54,8 @@ class SlidingWindow:
     rows: int
     new: int
     """Number of rows that each inference adds to the input."""
+    whole: "RowGraph" = field(compare=False, repr=False)
+    """The model for the whole input, before it was changed for a sliding input."""
 
     @property
     def inferences(self) -> int:

@@ -19,6 +19,7 @@ from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
 from tflm_memopt.ops.running import SUM_BYTES, is_mean, sliding_sum
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
+from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
@@ -66,7 +67,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
     """Compute new rows of layers with padding only if this saves multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
-    found, window = away.run(), SlidingWindow(away.height, n)
+    found, window = away.run(), SlidingWindow(away.height, n, partition(annotated.graph, annotated.support))
     try:
         padded = _Sliding(annotated, tensor, n, layers, padded=True).run()
         return min(found, padded, key=lambda u: u.macs), window

@@ -9,6 +9,7 @@ from models import Net
 from planning import plan_of
 
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.states import check_sums
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
@@ -64,3 +65,16 @@ def test_a_division_by_other_rows(rows: int) -> None:
 def test_sums_that_begin_as_something_else() -> None:
     key, op = sums()
     assert refused(key, updates=tuple(replace(rolling_buffer, fill=1) for rolling_buffer in op.updates)) == "bad_plan"
+
+
+def test_rows_near_padding_that_are_not_added() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="SAME")
+    options = ConversionOptions(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
+    ops = plan_of(read(net.model(net.mean(x, (1, 2)))).graph, options).graph.ops.values()
+    check_sums(ops)
+    (op,) = (op for op in ops if op.kind is Kind.SLIDING_SUM)
+    assert len(op.inputs) == 4
+    fewer = replace(op, access=(*op.access[:2], replace(op.access[2], extent=op.access[2].extent - 1), op.access[3]))
+    with pytest.raises(PlanError, match="it adds or subtracts other rows than those of the window"):
+        check_sums([fewer if other is op else other for other in ops])
