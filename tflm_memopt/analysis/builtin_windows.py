@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Tensor
-from tflm_memopt.ops.context import span
 from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
@@ -147,18 +146,10 @@ def dense(node: Node, *, dsp: bool = True) -> Found:
 
 
 def pool(node: Node) -> Found:
-    n, h, w, c = (1, 1, 1, 1, *node.inputs[0].shape)[-4:] if node.inputs[0] is not None else (1, 1, 1, 1)
-    kernel = [max(1, int(node.options.get(name, 1))) for name in ("filterHeight", "filterWidth")]
-    stride = [max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW")]
-    padding = str(node.options.get("padding", "VALID"))
-    pads = [span(size, k, s, 1, padding).before for size, k, s in zip((h, w), kernel, stride, strict=True)]
-    out_h, out_w = node.dim("o0", 1), node.dim("o0", 2)
-    high = int(_inside(h, out_h, kernel[0], stride[0], 1, pads[0]).sum())
-    wide = int(_inside(w, out_w, kernel[1], stride[1], 1, pads[1]).sum())
-    taps, pixels = n * high * wide, n * out_h * out_w
+    w = conv_shape(node)
+    (rows, taps), pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.channels
     return "", {
-        "pixels": pixels, "rows": n * high * out_w, "taps": taps, "tap fours": taps * (c // 4),
-        "tap rest": taps * (c % 4),
+        "pixels": pixels, "rows": rows, "taps": taps, "tap fours": taps * (c // 4), "tap rest": taps * (c % 4),
         "written": pixels * c, "weighed": (taps - pixels) * c,
     }  # fmt: skip
 

@@ -118,18 +118,17 @@ class EspChip:
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
     written = node.elements("o0")
+    w, weights = conv_shape(node), node.elements("i1")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
-        w, weights = conv_shape(node), node.elements("i1")
         depth = weights // max(1, w.out_channels)
         pixels = w.batches * w.out_h * w.out_w
         name = "CONV_2D 1x1" if kind == "CONV_2D" and w.kernel_h == w.kernel_w == 1 else kind
         taps = written * w.kernel_h * w.kernel_w
         return name, {"macs": written * depth, "taps": taps, "written": written}, weights, pixels
     if kind == "FULLY_CONNECTED":
-        depth = node.elements("i1") // max(1, node.dim("o0", node.rank("o0") - 1))
-        return kind, {"macs": written * depth, "written": written}, node.elements("i1"), 1
-    window = int(node.options.get("filterHeight", 1)) * int(node.options.get("filterWidth", 1))
-    return kind, {"values": written * window, "written": written}, 0, 0
+        depth = weights // max(1, node.dim("o0", node.rank("o0") - 1))
+        return kind, {"macs": written * depth, "written": written}, weights, 1
+    return kind, {"values": written * w.kernel_h * w.kernel_w, "written": written}, 0, 0
 
 
 def packed(work: Work) -> str | None:

@@ -11,13 +11,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
+from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.costs import Work, by_kernel, counted, estimate, measured, tables
+from tflm_memopt.analysis.esp import EspChip, chip
 from tflm_memopt.errors import UsageError
-
-if TYPE_CHECKING:
-    from tflm_memopt.analysis.esp import EspChip
 
 Span = tuple[float, float]
 UNIFIED = "for both"
@@ -158,9 +156,7 @@ class Clock:
     @property
     def esp(self) -> EspChip | None:
         """Costs on the board's chip, or None if the chip is not Espressif's."""
-        from tflm_memopt.analysis import esp  # noqa: PLC0415
-
-        return esp.chip(self.chip)
+        return chip(self.chip)
 
     @property
     def known(self) -> bool:
@@ -237,8 +233,6 @@ class Clock:
 
         The argument `counts` maps each operator type to its number of instructions.
         """
-        from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
-
         if counts is None or self.rates is None:
             return None
         costs = builtins(self.core)

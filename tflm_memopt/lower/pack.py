@@ -1,12 +1,13 @@
 """Rearranges weights and scales for fast kernels, in the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
 
+import math
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.limits import PACKED_SCALES
-from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, esp_channels, packed_values
+from tflm_memopt.ops.packing import OF_CHANNELS, QUAD, VECTOR, Packing, esp_channels, packed_values
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
@@ -14,6 +15,8 @@ MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 """A vector holds sixteen channels: first the multiples of 4, then channels with remainder 2, 1 and 3."""
 TURN = 3
 """Packed depthwise convolutions have zeros up to a multiple of this number of taps."""
+ADD_SCALES = 11
+MOST_WEIGHTS = 1 << 28
 
 
 class Packed(NamedTuple):
@@ -26,23 +29,7 @@ def pack(op: RowOp) -> Packed:
     if op.packing is Packing.DSP_ADD:
         return Packed(None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
-    if op.packing is Packing.DSP_DEPTHWISE:
-        return Packed(dsp_stream(weights, _scales(op)), None)
-    if op.packing is Packing.MVE_DEPTHWISE:
-        return Packed(mve_stream(weights, _mve_scales(op)), None)
-    if op.packing is Packing.ESP_DEPTHWISE:
-        more = (0, esp_channels(weights.shape[1:3], len(weights)) - len(weights))
-        padded = np.pad(weights, (more, (0, 0), (0, 0), (0, 0)))
-        return Packed(rvv_weights(padded), esp_scales(op, more[1]))
-    of_weights, of_scales = {
-        Packing.DSP_CONV: (dsp_weights, dsp_scales),
-        Packing.DSP_DENSE: (dsp_dense_weights, dsp_scales),
-        Packing.MVE_CONV: (mve_weights, mve_scales),
-        Packing.RVV_CONV: (rvv_weights, rvv_scales),
-        Packing.RVV_DEPTHWISE: (rvv_weights, rvv_scales),
-        Packing.ESP_CONV: (esp_weights, esp_scales),
-    }[op.packing]
-    return Packed(of_weights(weights), of_scales(op))
+    return LAYOUTS[op.packing](weights, _scales(op))
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
@@ -52,27 +39,16 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales."""
+    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales. Raises ValueError for
+    sizes that no operator has.
+    """
     if packing is Packing.DSP_ADD:
-        return None, 11
-    taps = kernel[0] * kernel[1]
-    if packing is Packing.DSP_DEPTHWISE:
-        return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
-    if packing is Packing.MVE_DEPTHWISE:
-        return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
-    if packing is Packing.ESP_DEPTHWISE:
-        padded = esp_channels(kernel, out_channels)
-        return taps * padded, 3 * padded
-    if packing is Packing.ESP_CONV:
-        return packed_values(packing, kernel, in_channels) * out_channels, 3 * out_channels
-    if packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
-        weights = taps * out_channels * (in_channels if packing is Packing.RVV_CONV else 1)
-        return weights, 2 * out_channels + -(-out_channels // 2)
-    pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
-    if packing is Packing.MVE_CONV:
-        channels = -(-out_channels // QUAD) * QUAD
-        return channels * values, 3 * channels
-    return 2 * pairs * values, PACKED_SCALES * pairs
+        return None, ADD_SCALES
+    shape = out_channels, *kernel, 1 if packing in OF_CHANNELS else in_channels
+    if not 0 < math.prod(shape) < MOST_WEIGHTS:
+        raise ValueError(f"weights of shape {shape}")
+    weights, scales = LAYOUTS[packing](np.zeros(shape, np.int8), np.zeros((out_channels, 4), np.int64))
+    return weights.size if weights is not None else None, scales.size if scales is not None else None
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -98,9 +74,8 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     return np.concatenate((threes.reshape(-1), pairs[done:].reshape(-1))).view(np.int8)
 
 
-def dsp_scales(op: RowOp) -> NDArray[np.int32]:
+def dsp_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
     """For each pair of channels A and B, return bias A, `256 × bias B + bias A` modulo 2^32, and both scales."""
-    channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
     a, b = channels[0::2], channels[1::2]
@@ -143,14 +118,14 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     )
 
 
-def mve_scales(op: RowOp) -> NDArray[np.int32]:
+def mve_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return biases, multipliers and shifts for four channels at a time. Unused channels get
     multiplier 0 and shift -1.
     """
-    return _int32(_mve_scales(op, -op.writes.c % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
+    return _int32(_mve_scales(channels, -len(channels) % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
 
 
-def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
+def mve_stream(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
     `filters` has the weights [channel][kernel_h][kernel_w][1]. Sixteen channels at a time are stored: their biases,
@@ -158,7 +133,7 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     stored. If there are fewer than sixteen channels, they are repeated to make sixteen.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
-    padded, scales = _padded(filters[again], 2), scales[again]
+    padded, scales = _padded(filters[again], 2), _mve_scales(channels)[again]
     stream = []
     for first in _starts(len(again), VECTOR):
         own = scales[first : first + VECTOR][MVE_ORDER, :]
@@ -171,9 +146,9 @@ def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     return np.ascontiguousarray(np.moveaxis(filters, 0, -1), np.int8).reshape(-1)
 
 
-def rvv_scales(op: RowOp) -> NDArray[np.int32]:
+def rvv_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return biases, multipliers, and right shifts, with the shifts of two channels in an int32."""
-    bias, multipliers, shifts = _mve_scales(op).T
+    bias, multipliers, shifts = _mve_scales(channels).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts
     return np.concatenate((_int32(bias), _int32(multipliers), rights.view("<i4")))
@@ -184,9 +159,16 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     return _padded(filters, VECTOR).reshape(-1)
 
 
-def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
+def esp_depthwise(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> Packed:
+    """Pad the channels to whole vectors of ESP-NN. Unused channels get weights 0, multiplier 0 and shift -1."""
+    more = esp_channels(filters.shape[1:3], len(filters)) - len(filters)
+    padded = np.pad(filters, ((0, more), (0, 0), (0, 0), (0, 0)))
+    return Packed(rvv_weights(padded), esp_scales(channels, more))
+
+
+def esp_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int32]:
     """Return biases, multipliers and shifts of all channels, followed by `more` unused channels."""
-    return _int32(_mve_scales(op, more).T)
+    return _int32(_mve_scales(channels, more).T)
 
 
 def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArray[np.int8]:
@@ -202,8 +184,8 @@ def _starts(channels: int, each: int) -> list[int]:
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 
 
-def _mve_scales(op: RowOp, more: int = 0) -> NDArray[np.int64]:
-    bias, doubled, _, shifts = _scales(op).T
+def _mve_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int64]:
+    bias, doubled, _, shifts = channels.T
     unused = np.tile([[0, 0, -1]], (more, 1))
     return np.concatenate((np.stack((bias, doubled // 2, -shifts), axis=1), unused))
 
@@ -221,6 +203,20 @@ def _scales(op: RowOp) -> NDArray[np.int64]:
 
 def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
     return values.astype(np.uint32).view(np.int32).reshape(-1)
+
+
+LAYOUTS: Mapping[Packing, Callable[[NDArray[np.int8], NDArray[np.int64]], Packed]] = {
+    Packing.DSP_CONV: lambda weights, scales: Packed(dsp_weights(weights), dsp_scales(scales)),
+    Packing.DSP_DENSE: lambda weights, scales: Packed(dsp_dense_weights(weights), dsp_scales(scales)),
+    Packing.DSP_DEPTHWISE: lambda weights, scales: Packed(dsp_stream(weights, scales), None),
+    Packing.MVE_CONV: lambda weights, scales: Packed(mve_weights(weights), mve_scales(scales)),
+    Packing.MVE_DEPTHWISE: lambda weights, scales: Packed(mve_stream(weights, scales), None),
+    Packing.RVV_CONV: lambda weights, scales: Packed(rvv_weights(weights), rvv_scales(scales)),
+    Packing.RVV_DEPTHWISE: lambda weights, scales: Packed(rvv_weights(weights), rvv_scales(scales)),
+    Packing.ESP_CONV: lambda weights, scales: Packed(esp_weights(weights), esp_scales(scales)),
+    Packing.ESP_DEPTHWISE: esp_depthwise,
+}
+"""Functions that arrange weights [out][kernel_h][kernel_w][in] and the result of _scales() for each packing."""
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
