@@ -36,8 +36,7 @@ def gated(steps: int, block: int) -> bytes:
 def test_causal_units(steps: int, block: int) -> None:
     data = gated(steps, block)
     found = canonicalise(read(data).graph)
-    assert not found.refusals
-    assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "PAD"} & {op.type for op in found.graph.ops}
+    assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "PAD"} & {op.type for op in found.ops}
     assert_same_bytes(data, rewrite_whole(data))
     inspected = tflm_memopt.inspect(data)
     macs = {op.index: op.macs for op in inspected.operators if op.macs}
@@ -54,6 +53,5 @@ def test_padded_steps_that_are_an_output_stay() -> None:
     padded = net.pad(net.input((1, 12, 4)), [(0, 0), (2, 0), (0, 0)])
     row = net.reshape(padded, (1, 1, 14, 4))
     data = net.model(net.conv2d(row, 3, kernel=(1, 3), padding="VALID"), row)
-    (refusal,) = [r for r in canonicalise(read(data).graph).refusals if r.rule == "pad-in-time"]
-    assert refusal.reason == "the padded steps are an output of the model"
+    assert "PAD" in {op.type for op in canonicalise(read(data).graph).ops}
     assert_same_bytes(data, rewrite_whole(data))

@@ -31,7 +31,7 @@ def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed
 def assert_rewritten(data: bytes) -> bytes:
     result = tflm_memopt.optimize(data)
     assert result.report.changed
-    graph = canonicalise(read(data).graph).graph
+    graph = canonicalise(read(data).graph)
     support = to_row_ops(graph)
     assert all(isinstance(support[op.index], RowOp) for op in graph.ops if op.type in ("GATHER", "MEAN", "SUM"))
     verification = tflm_memopt.verify(data, result.model, runs=4)

@@ -38,7 +38,7 @@ def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
     graph = read(data).graph
-    support = to_row_ops(canonicalise(graph).graph)
+    support = to_row_ops(canonicalise(graph))
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
     assert not refused, refused
     rng = np.random.default_rng(0)
@@ -150,7 +150,7 @@ def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bia
     if hasattr(options, "quantizedBiasType"):
         options.quantizedBiasType = getattr(schema.TensorType, bias_type)
     if kind in ("CONV_2D", "FULLY_CONNECTED") and bias_type == "INT32":
-        (support,) = to_row_ops(canonicalise(read(net.model(made)).graph).graph).values()
+        (support,) = to_row_ops(canonicalise(read(net.model(made)).graph)).values()
         assert getattr(support, "code", "") == "int32_bias"
     else:
         assert_equal(net.model(made))

@@ -36,7 +36,7 @@ sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)
 
 
 def assert_rewritten(data: bytes, seed: int = 0) -> None:
-    graph = canonicalise(read(data).graph).graph
+    graph = canonicalise(read(data).graph)
     assert not [str(s) for s in to_row_ops(graph).values() if isinstance(s, Unsupported)]
     before, after, rng = original(data), rewritten(rewrite(data)[0]), np.random.default_rng(seed)
     tensors = [read(data).graph.tensors[t] for t in read(data).graph.inputs]
@@ -172,7 +172,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
 @pytest.mark.slow
 def test_a_pose_network() -> None:
     data = pose_network(64)
-    support = to_row_ops(canonicalise(read(data).graph).graph).values()
+    support = to_row_ops(canonicalise(read(data).graph)).values()
     assert not [s for s in support if isinstance(s, Unsupported)]
     assert sum(isinstance(s, RowOp) for s in support) > 50
     result = tflm_memopt.optimize(data, effort=0.05)

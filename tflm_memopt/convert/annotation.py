@@ -58,7 +58,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
     left_alone, known = frozenset[int](), {*graph.tensors, ABSENT}
     while True:
         cells = with_cells(with_states(graph, left_alone), left_alone)
-        canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding).graph
+        canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding)
         support = to_row_ops(canonical)
         undone = _undone(canonical, support, known, left_alone)
         annotated = AnnotatedGraph(activations_only(canonical), {**support, **_variables(graph, support, left_alone)})

@@ -5,11 +5,9 @@ The bytes of the model's outputs never change.
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from tflm_memopt.model.graph import VIEW, Graph, TensorId
-from tflm_memopt.model.reader import describe
 from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
     apart_axes,
@@ -32,7 +30,7 @@ from tflm_memopt.rewrite.rules import (
     view,
     wide_concatenation,
 )
-from tflm_memopt.rewrite.rules.rule import Rule, has, name_of
+from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
     layout,
@@ -57,24 +55,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LeftAlone:
-    """Operators that a rule matched but did not rewrite."""
-
-    rule: str
-    where: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Canonical:
-    graph: Graph
-    refusals: tuple[LeftAlone, ...] = ()
-
-
-def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
+def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Graph:
     """Replace known integers by constants and apply all rules in order. Operators in `left_alone` stay unchanged."""
-    refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
         # The rows of a sliding input must not become columns, since the input arrives row by row.
@@ -83,12 +65,8 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
             ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
             if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
                 continue
-            found = rewrite(graph, ops)
-            if isinstance(found, Graph):
-                graph = found
-            else:
-                refusals.append(LeftAlone(name_of(rule), describe(anchor), found))
-    return Canonical(graph, tuple(refusals))
+            graph = rewrite(graph, ops) or graph
+    return graph
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:

@@ -10,10 +10,17 @@ from dataclasses import dataclass, replace
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.interface import Change, Changes, format_of
 from tflm_memopt.model.reader import describe
-from tflm_memopt.rewrite.canonicalise import LeftAlone
 
 UINT8_OFFSET = 128
 CONVERTIBLE = ("FLOAT32", "UINT8")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """An input or output that keeps its type."""
+
+    where: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ def int8_io(graph: Graph) -> Int8Interface:
         new = _without(new, border)
     refusals = (*refused_inputs, *refused_outputs)
     if not (inputs or outputs or refusals):
-        refusals = (LeftAlone("int8-io", "inputs and outputs", f"none is {' or '.join(CONVERTIBLE)}"),)
+        refusals = (LeftAlone("inputs and outputs", f"none is {' or '.join(CONVERTIBLE)}"),)
     return Int8Interface(
         new,
         Changes(tuple(b.change() for b in inputs), tuple(b.change() for b in outputs)),
@@ -74,7 +81,7 @@ def _borders(
                 found.append(border)
             else:
                 where = describe(border.op) if isinstance(border, _Border) else f"'{graph.tensors[tensor].label}'"
-                refusals.append(LeftAlone("int8-io", where, reason or ""))
+                refusals.append(LeftAlone(where, reason or ""))
     return found, refusals
 
 

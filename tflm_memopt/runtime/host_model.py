@@ -59,7 +59,7 @@ def run_model(
 
 
 def compile_steps(graph: Graph) -> list[Step]:
-    canonical = canonicalise(graph).graph
+    canonical = canonicalise(graph)
     support = to_row_ops(canonical)
     return [_step(canonical, op, support) for op in canonical.ops]
 

@@ -15,7 +15,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if valid and not context.is_image() and context.run() is None else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     """Transpose the input so that the reduced axes are adjacent. The order in which values are added stays the same."""
     (op,) = ops
     made, context = NewOps(graph, op), OperatorContext(graph, op)
@@ -26,4 +26,4 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     made.add("TRANSPOSE", [x.id, made.integers(order)], behind)
     axes = tuple(order.index(a) for a in sorted(context.axes()))
     made.ops.append(replace(op, inputs=(behind,), options={**op.options, AXES: axes}, sources=op.stands_for))
-    return made.in_place()
+    return made.supported()

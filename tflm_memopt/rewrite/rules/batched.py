@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
-from tflm_memopt.ops.context import COMPARISONS, PIECE, REDUCTIONS, OperatorContext
-from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops
+from tflm_memopt.ops.context import COMPARISONS, PIECE, REDUCTIONS
+from tflm_memopt.ops.opset import OPSET
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has_rows
 
 MAX_IMAGES = 64
 """Maximum number of images in a batch. Each image has its own operators in the program."""
@@ -37,7 +37,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     if not batched:
         return None
     apart = not _joins(graph, images).keys().isdisjoint(op.inputs)
-    return (op,) if apart or isinstance(row_op(OperatorContext(graph, op)), Unsupported) else None
+    return (op,) if apart or not has_rows(graph, op) else None
 
 
 def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
@@ -55,23 +55,15 @@ def _fits(tensor: Tensor, images: int) -> bool:
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     """Repeat the operator for each image. All operators on one image come before the operators on the next image."""
     (op,) = ops
-    if op.type in REDUCTIONS:
-        rank = len(graph.tensors[op.inputs[0]].shape)
-        axes = graph.tensors[op.inputs[1]]
-        if axes.data is None or 0 in {int(axis) % rank for axis in axes.data.ravel()}:
-            return "it reduces the batch"
-    elif any(_varies(graph, op, t) for t in op.inputs if t != ABSENT):
-        return "a constant differs from image to image"
     images = graph.tensors[op.outputs[0]].shape[0]
-    if len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
-        return f"the model would have more than {MAX_OPERATORS:,} operators"
+    if _depends_on_image(graph, op) or len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
+        return None
     extended, each, join = _each(graph, op)
-    reasons = (row_op(OperatorContext(extended, part)) for part in each[0])
-    if refused := [reason for reason in reasons if isinstance(reason, Unsupported)]:
-        return f"an image alone cannot be made row by row: {refused[0]}"
+    if not all(has_rows(extended, part) for part in each[0]):
+        return None
     made = {t: n for n, o in enumerate(graph.ops) for t in o.outputs}
     place = graph.ops.index(op)
     behind: dict[int, list[Op]] = {}
@@ -83,6 +75,13 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
         order += [*behind.get(n, ()), join] if n == place else [o, *behind.get(n, ())]
     joined = replace(extended, ops=tuple(order))
     return without_dead(joined, lambda o: o.type != JOINED or o.outputs[0] not in op.inputs)
+
+
+def _depends_on_image(graph: Graph, op: Op) -> bool:
+    if op.type in REDUCTIONS:
+        rank, axes = len(graph.tensors[op.inputs[0]].shape), graph.tensors[op.inputs[1]].data
+        return axes is None or 0 in {int(axis) % rank for axis in axes.ravel()}
+    return any(_varies(graph, op, t) for t in op.inputs if t != ABSENT)
 
 
 def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:

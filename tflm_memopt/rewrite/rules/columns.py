@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, renamed
 from tflm_memopt.ops.context import AXES, CONVOLUTIONS, EXPLICIT_PADDING, POOLS, REDUCTIONS, OperatorContext
-from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, has_rows, refused, supported
 
 INTEGERS = frozenset({"INT8", "INT16"})
 SIZED = frozenset({"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
@@ -66,7 +65,7 @@ def _is_too_tall(graph: Graph, op: Op) -> bool:
     source = graph.tensors[op.inputs[0]]
     if not _is_long(graph, op, 1) or not _is_map(source) or 1 in source.shape[1:3]:
         return False
-    return isinstance(row_op(OperatorContext(graph, op)), Unsupported) and rearranged(graph, op, EXCHANGED) is not None
+    return not has_rows(graph, op) and rearranged(graph, op, EXCHANGED) is not None
 
 
 def _is_long(graph: Graph, op: Op, axis: int) -> bool:
@@ -84,23 +83,20 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
             yield graph.tensors[op.inputs[0]].nbytes
 
 
-def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | None:
     inside = {op.index for op in ops}
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
         producer, tensor = graph.producer(t), graph.tensors[t]
-        if producer is None and t not in graph.inputs:
-            return f"{tensor.label} is kept from inference to inference"
+        if producer is None and t not in graph.inputs:  # The tensor is a state.
+            return None
         near = [one for one in (producer, *graph.consumers(t)) if one is not None and one.index not in inside]
         is_border = t in graph.inputs or t in graph.outputs
         if 1 not in tensor.shape[1:3] and (is_border or any(one.type not in MOVES for one in near)):
             transposed += tensor.nbytes
-    waiting = max(_waiting(graph, ops, 1), default=0)
-    if transposed and transposed * worth > waiting:
-        return f"{transposed:,} B would be transposed as a whole so that {waiting:,} B need not wait"
-    extended, made = _rewritten(graph, ops)
-    new = (op for each in made.values() for op in each if op.type != "RESHAPE")
-    return reason_to_stay(extended, new, "a new operator") or replace_ops(extended, made)
+    if transposed and transposed * worth > max(_waiting(graph, ops, 1), default=0):
+        return None
+    return supported(*_rewritten(graph, ops))
 
 
 def _part(graph: Graph, anchor: Op) -> Ops:
@@ -125,7 +121,7 @@ def neighbours(graph: Graph, tensors: Iterable[TensorId]) -> Iterator[Op]:
 
 
 def can_rearrange(graph: Graph, op: Op, order: Sequence[int]) -> bool:
-    return rearranged(graph, op, order) is not None and refusal(OperatorContext(graph, op)) is None
+    return rearranged(graph, op, order) is not None and not refused(graph, op)
 
 
 def _is_map(tensor: Tensor) -> bool:

@@ -25,26 +25,19 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return tuple(chain) if complete else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     blocks = integers_of(graph, first, 1)
-    if blocks is None or blocks != integers_of(graph, ops[0], 1):
-        return "its blocks differ or are not constant"
-    for op in (first, ops[0]):
-        borders = integers_of(graph, op, 2)
-        if borders is None or any(borders):
-            return "it pads or crops"
+    borders = [integers_of(graph, op, 2) for op in (first, ops[0])]
+    if blocks is None or blocks != integers_of(graph, ops[0], 1) or any(b is None or any(b) for b in borders):
+        return None
     named = ("dilationHFactor", "dilationWFactor", "strideH", "strideW")
     if conv.options.get("padding") != "VALID" or any(conv.options.get(name, 1) != 1 for name in named):
-        return "the convolution between has padding, a stride or a dilation"
+        return None
     shapes = _shapes(graph, ops)
-    if shapes is None:
-        return "the shapes between are not those of one convolution"
-    found = _dilated(graph, ops, *shapes).in_place(CONVOLUTIONS, "with a dilation it")
-    if isinstance(found, str):
-        return found
+    found = _dilated(graph, ops, *shapes).supported() if shapes else None
     for op in ops[1:]:
-        if not found.consumers(op.outputs[0]) and op.outputs[0] not in found.outputs:
+        if found and not found.consumers(op.outputs[0]) and op.outputs[0] not in found.outputs:
             found = replace_ops(found, {op.index: ()})
     return found
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, OperatorContext
-from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, has, integers_of, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import Ops, has, has_rows, integers_of, refused, replace_ops, same_numbers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -15,28 +14,30 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *readers) if any(r.type in CONVOLUTIONS for r in readers) else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     pad, *readers = ops
-    source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
-    amounts = integers_of(graph, pad, 1) or []
-    if len(source.shape) != 4 or len(amounts) != 8:
-        return "its paddings are not constant, or not four pairs"
-    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(amounts)):
-        return "it pads more than height and width"
-    value = _pad_value(graph, pad)
-    if value is None or padded.quantization is None or value != padded.quantization.zero_point[0]:
-        return f"its value is {value}, not the zero point"
-    if not same_numbers(source, padded):
-        return "it changes scale or zero point"
-    if padded.id in graph.outputs:
-        return "its output is an output of the model"
-    for reader in readers:
-        if reader.type not in CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
-            return f"operator {reader.index} {reader.kind} also reads it"
-        reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
-        if isinstance(reason, Unsupported):
-            return f"operator {reader.index} {reader.kind} stays builtin: {reason}"
+    if not (_adds_zero_points(graph, pad) and all(_can_pad(graph, pad, op) for op in readers)):
+        return None
     return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
+
+
+def _can_pad(graph: Graph, pad: Op, op: Op) -> bool:
+    reads_once = op.inputs[0] == pad.outputs[0] and op.inputs.count(op.inputs[0]) == 1
+    return (
+        op.type in CONVOLUTIONS and reads_once and not refused(graph, op) and has_rows(graph, _padded(graph, pad, op))
+    )
+
+
+def _adds_zero_points(graph: Graph, pad: Op) -> bool:
+    """Return whether a PAD adds only rows and columns, and fills them with the zero point."""
+    source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
+    amounts, value = integers_of(graph, pad, 1) or [], _pad_value(graph, pad)
+    if len(source.shape) != 4 or len(amounts) != 8 or padded.id in graph.outputs:
+        return False
+    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(amounts)):
+        return False
+    is_zero = value is not None and padded.quantization is not None and value == padded.quantization.zero_point[0]
+    return is_zero and same_numbers(source, padded)
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:

@@ -23,10 +23,10 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if fits and (filter_.shape[3] == 1 or groups <= MAX_GROUPS) else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     made = NewOps(graph, ops[0])
     _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
-    return made.in_place(("CONV_2D", "DEPTHWISE_CONV_2D"), "without groups it")
+    return made.supported()
 
 
 def _groups(graph: Graph, op: Op) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.rewrite.rules.columns import add_rearranged, can_rearrange, connected, neighbours
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, reason_to_stay, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops, same_numbers, supported
 
 Order = tuple[int, ...]
 
@@ -34,7 +34,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return op, start, *(one for one in together.values() if one not in (op, start))
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     inside = frozenset(op.index for op in ops if op.type != "TRANSPOSE")
     if not inside:
         return _as_view(graph, *ops)
@@ -43,15 +43,11 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     order = order if op.inputs[0] in start.outputs else _inverse(order)
     moved = _Transposed(graph, order, inside, NewOps(graph, start))
     for op in (op for op in graph.ops if op.index in inside):
-        kept = [t for t in op.inputs if t in _maps(graph, op) and graph.producer(t) is None and t not in graph.inputs]
-        if kept:
-            return f"{graph.tensors[kept[0]].label} is kept from inference to inference"
+        maps = _maps(graph, op)
+        if any(t in maps and graph.producer(t) is None and t not in graph.inputs for t in op.inputs):
+            return None  # The tensor is a state.
         moved.add(op)
-    if moved.spared <= moved.added:
-        return f"{moved.added:,} B would be transposed so that {moved.spared:,} B need not be"
-    checked = (op for each in moved.new.values() for op in each if op.type != "RESHAPE")
-    extended = moved.made.extended
-    return reason_to_stay(extended, checked, "a new operator") or replace_ops(extended, moved.new)
+    return supported(moved.made.extended, moved.new) if moved.spared > moved.added else None
 
 
 @dataclass

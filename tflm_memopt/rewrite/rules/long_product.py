@@ -20,7 +20,7 @@ def _is_long(right: Tensor) -> bool:
     return right.shape[-1] < MAX_KERNEL_H <= right.shape[-2]
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
     made = NewOps(graph, op)
     (left, right), options = op.inputs[:2], dict(op.options)
@@ -29,7 +29,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     if _is_long(graph.tensors[right]):
         right, options["adjY"] = _transposed(made, right), not options.get("adjY", False)
     made.ops.append(replace(op, inputs=(left, right), options=options, sources=op.stands_for))
-    return made.in_place()
+    return made.supported()
 
 
 def _transposed(made: NewOps, matrix: TensorId) -> TensorId:

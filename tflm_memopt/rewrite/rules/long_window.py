@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
-from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
 """Maximum number of outputs of the original operator in one row of the new operator. The filters grow by an equal
@@ -82,13 +81,12 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
     return None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
-    if (made := _rewritten(graph, op)) is None:
-        return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    reasons = (row_op(OperatorContext(made.extended, part)) for part in made.ops if part.type != "RESHAPE")
-    reason = next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
-    return reason or made.in_place(())
+    made = _rewritten(graph, op)
+    if made is None or not all(has_rows(made.extended, part) for part in made.ops if part.type != "RESHAPE"):
+        return None
+    return made.supported()
 
 
 def _rewritten(graph: Graph, op: Op) -> NewOps | None:

@@ -34,10 +34,10 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
     if (shapes := _shapes(graph, op)) is None:
-        return "its dimensions alternate between operands, or the shapes do not fit"
+        return None
     made, inputs = NewOps(graph, op), list[TensorId]()
     repeated, (*joined, output) = shapes
     for t, whole, shape in zip(op.inputs, repeated, joined, strict=True):
@@ -52,7 +52,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     y = made.put(graph.tensors[op.outputs[0]], output)
     made.add(op.type, inputs, y, **op.options)
     made.add("RESHAPE", [y], op.outputs[0])
-    return made.in_place((op.type, "BROADCAST_TO"))
+    return made.supported()
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:

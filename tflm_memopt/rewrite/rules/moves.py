@@ -8,8 +8,8 @@ from itertools import takewhile
 from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.movement import STEP, ends
-from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, replace_ops, sole_readers
+from tflm_memopt.ops.opset import Unsupported, row_op
+from tflm_memopt.rewrite.rules.rule import Ops, refused, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -28,18 +28,14 @@ def _moves(graph: Graph, op: Op) -> bool:
     return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    for op in ops:
-        reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
-        if reason is not None:
-            return f"operator {op.index} {op.kind} stays builtin: {reason}"
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     one = _as_one(ops)
     moved = row_op(OperatorContext(graph, one))
-    if isinstance(moved, Unsupported):
-        return f"they are not regular enough for one operator: {moved}"
-    in_rows = moved.writes == any_rows(byte_shape(graph.tensors[moved.output]))
-    if not in_rows and not ends(graph, moved.output):
-        return "they would make one long row"
+    if isinstance(moved, Unsupported) or any(op.type != VIEW and refused(graph, op) for op in ops):
+        return None
+    is_one_row = moved.writes != any_rows(byte_shape(graph.tensors[moved.output]))
+    if is_one_row and not ends(graph, moved.output):
+        return None
     return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (one,)})
 
 

@@ -24,13 +24,12 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *readers) if alike else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     """Move the change of shape before the PAD, so that the next operators read the padded row directly."""
     pad, *readers = ops
-    if any(r.outputs[0] in graph.outputs for r in readers):
-        return "the padded steps are an output of the model"
-    if np.asarray(graph.tensors[pad.inputs[1]].data).shape != (3, 2):
-        return "its paddings are not three pairs"
+    has_pairs = np.asarray(graph.tensors[pad.inputs[1]].data).shape == (3, 2)
+    if not has_pairs or any(r.outputs[0] in graph.outputs for r in readers):
+        return None
     made = NewOps(graph, pad)
     x, y = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     row = made.shaped(x.id, 1, *x.shape)

@@ -11,7 +11,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.context import POOLS
 from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops, without_padding
 
 MOST_CLIPPED = 16
 """Maximum number of windows with padding. Each of these windows has its own operators in the program."""
@@ -30,15 +30,14 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
-    long = long_window(graph, op)
-    parts = [] if long is None else list(_parts(long))
-    clipped = [part for part in parts if part.windows == 1]
-    if len(clipped) > MOST_CLIPPED:
-        return f"{len(clipped)} of its windows are clipped, at most {MOST_CLIPPED}"
-    if long is None or (len(parts) > len(clipped) and long.outputs() is None):
-        return f"its window has no form of at most {MAX_KERNEL_H} rows"
+    if (long := long_window(graph, op)) is None:
+        return None
+    parts = list(_parts(long))
+    clipped = sum(part.windows == 1 for part in parts)
+    if clipped > MOST_CLIPPED or (len(parts) > clipped and long.outputs() is None):
+        return None
     new, target = NewOps(graph, op), graph.tensors[op.outputs[0]]
     x = new.shaped(op.inputs[0], 1, long.samples, 1, long.channels)
     pooled = [_pool(new, x, part, long) for part in parts]
@@ -47,7 +46,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
         new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
         pooled = [y]
     new.add("RESHAPE", pooled, op.outputs[0])
-    return new.in_place(())
+    return replace_ops(new.extended, new.in_place())  # Long windows become supported in a later rule.
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:

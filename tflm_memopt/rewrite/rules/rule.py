@@ -1,6 +1,6 @@
 """The type of a rewrite rule, and functions shared by several rules."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
-from tflm_memopt.ops.opset import refusal
+from tflm_memopt.ops.opset import refusal, row_op
+from tflm_memopt.ops.rowop import RowOp
 
 Ops = tuple[Op, ...]
 
@@ -20,8 +21,8 @@ class Rule(Protocol):
     def match(self, graph: Graph, op: Op) -> Ops | None:
         """Return the operators to rewrite if `op` is their first operator, and otherwise None."""
 
-    def rewrite(self, graph: Graph, ops: Ops) -> Graph | str:
-        """Return the new graph, or the reason why the operators stay."""
+    def rewrite(self, graph: Graph, ops: Ops) -> Graph | None:
+        """Return the new graph, or None if the operators stay."""
         ...
 
 
@@ -43,13 +44,13 @@ class NewOps:
     def extended(self) -> Graph:
         return replace(self.graph, tensors=self.tensors)
 
-    def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Replace the old operator by the new operators, and return the graph. The last new operator gets the index of
-        the old operator. Return a reason instead if the library cannot run a new operator of a type in `kinds`.
-        """
-        ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
-        checked = (op for op in ops if kinds is None or op.type in kinds)
-        return reason_to_stay(self.extended, checked, who) or replace_ops(self.extended, {self.op.index: ops})
+    def in_place(self) -> Mapping[int, Ops]:
+        """Map the old operator to the new operators. The last new operator gets the index of the old operator."""
+        return {self.op.index: (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))}
+
+    def supported(self) -> Graph | None:
+        """Replace the old operator by the new operators, or return None if the library cannot run one of them."""
+        return supported(self.extended, self.in_place())
 
     def put(self, like: Tensor, shape: tuple[int, ...], part: str = "rows", **changes: Any) -> TensorId:
         tensor = max(self.tensors) + 1
@@ -79,10 +80,22 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
     return kept | {"padding": "VALID"} | changes
 
 
-def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return why the library cannot run one of the new operators, or None if the library can run all of them."""
-    reasons = (refusal(OperatorContext(graph, op)) for op in ops)
-    return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
+def supported(graph: Graph, new: Mapping[int, Ops]) -> Graph | None:
+    """Replace operators, given by Op.index, by new operators. Return None if the library cannot run one of the new
+    operators.
+    """
+    made = (op for ops in new.values() for op in ops if op.type != "RESHAPE")
+    return None if any(refused(graph, op) for op in made) else replace_ops(graph, new)
+
+
+def refused(graph: Graph, op: Op) -> bool:
+    """Return whether TFLM's kernel must run the operator."""
+    return refusal(OperatorContext(graph, op)) is not None
+
+
+def has_rows(graph: Graph, op: Op) -> bool:
+    """Return whether the operator has a row form. An operator that is not refused may be too irregular for one."""
+    return isinstance(row_op(OperatorContext(graph, op)), RowOp)
 
 
 def has(op: Op, k: int) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.constraints.moving import MAX_MOVED
-from tflm_memopt.ops.context import PIECE, OperatorContext
-from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, has, integers_of, replace_ops
+from tflm_memopt.ops.context import PIECE
+from tflm_memopt.rewrite.rules.rule import Ops, has, has_rows, integers_of, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -16,19 +15,13 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if split and has(op, int(op.type == "SPLIT")) else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
     parts = _parts(graph, op)
-    if parts is None:
-        return "its axis or sizes are not constant, or do not fit its input"
-    if len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
-        return f"it has {len(parts)} outputs, too many for their size"
+    if parts is None or len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
+        return None
     pieces = _pieces(graph, op, parts)
-    for piece in pieces:
-        reason = row_op(OperatorContext(graph, piece))
-        if isinstance(reason, Unsupported):
-            return f"output {op.outputs.index(piece.outputs[0])} cannot be made row by row: {reason}"
-    return replace_ops(graph, {op.index: pieces})
+    return replace_ops(graph, {op.index: pieces}) if all(has_rows(graph, piece) for piece in pieces) else None
 
 
 def _pieces(graph: Graph, op: Op, parts: Sequence[tuple[int, int, int]]) -> Ops:

@@ -4,15 +4,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, OperatorContext
-from tflm_memopt.rewrite.rules.rule import (
-    NewOps,
-    Ops,
-    integers_of,
-    reason_to_stay,
-    replace_ops,
-    same_numbers,
-    sole_readers,
-)
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, same_numbers, sole_readers, supported
 
 NHWC_TO_NCHW = [0, 3, 1, 2]
 
@@ -27,16 +19,15 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *chain) if chain else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     """Apply each MEAN to the NHWC tensor. A tensor between two MEANs keeps its scale, so that its values are rounded as
     before.
     """
     transpose, *means = ops
-    if not same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
-        return "it changes scale or zero point"
-    steps = _steps(graph, ops)
+    same = same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]])
+    steps = _steps(graph, ops) if same else None
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
-        return "they are not a mean over height and width, each once"
+        return None
     made, x, sources = NewOps(graph, transpose), transpose.inputs[0], transpose.stands_for
     shape = graph.tensors[x].shape
     for op, axes in zip(means, steps, strict=True):
@@ -45,9 +36,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
             y = made.put(graph.tensors[y], tuple(1 if a in axes else d for a, d in enumerate(shape)))
         made.ops.append(replace(op, inputs=(x,), outputs=(y,), options=options, sources=(*sources, *op.stands_for)))
         x, sources = y, ()
-    reasons = (reason_to_stay(made.extended, [op], f"operator {op.index} MEAN") for op in made.ops)
-    reason = next(filter(None, reasons), None)
-    return reason or replace_ops(made.extended, {transpose.index: (), **{op.index: (op,) for op in made.ops}})
+    return supported(made.extended, {transpose.index: (), **{op.index: (op,) for op in made.ops}})
 
 
 def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:

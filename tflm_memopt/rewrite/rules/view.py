@@ -10,22 +10,15 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if op.type in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-    for t in (x, y):
-        if t.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL"):
-            return f"tensor {t.id} '{t.label}' is {t.dtype}"
-        if t.dynamic or t.constant or t.variable:
-            return (
-                f"tensor {t.id} '{t.label}' is {'dynamic' if t.dynamic else 'constant' if t.constant else 'a variable'}"
-            )
-    if x.dtype != y.dtype:
-        return f"{x.dtype} becomes {y.dtype}"
-    if x.elements != y.elements:
-        return f"{list(x.shape)} and {list(y.shape)} have different sizes"
+    if x.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL") or x.dtype != y.dtype:
+        return None
+    if x.elements != y.elements or any(t.dynamic or t.constant or t.variable for t in (x, y)):
+        return None
     if any(i != ABSENT and not graph.tensors[i].constant for i in op.inputs[1:]):
-        return "the shape is computed at run time"
+        return None
     options = {OPERANDS: op.inputs[1:], VIEW_OF: op.type}
     view = replace(op, type=VIEW, inputs=op.inputs[:1], options=options, sources=op.stands_for)
     return replace_ops(graph, {op.index: (view,)})

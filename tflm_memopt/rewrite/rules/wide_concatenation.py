@@ -12,22 +12,19 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if wide and ABSENT not in op.inputs else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     (op,) = ops
-    if op.type == "PACK" and (fault := _fault(graph, op)) is not None:
-        return fault
-    return _chained(graph, op).in_place(("CONCATENATION",))
+    return _chained(graph, op).supported() if op.type != "PACK" or _is_whole(graph, op) else None
 
 
-def _fault(graph: Graph, op: Op) -> str | None:
-    """Return why the input bytes of a PACK are not adjacent in the output, or None if they are adjacent."""
+def _is_whole(graph: Graph, op: Op) -> bool:
+    """Return whether the output of a PACK consists of all its inputs."""
     shapes, output = {graph.tensors[t].shape for t in op.inputs}, graph.tensors[op.outputs[0]].shape
     axis, count = (int(op.options.get(name, 0)) for name in ("axis", "valuesCount"))
     if count != len(op.inputs) or not -len(output) <= axis < len(output):
-        return f"it packs {count} of {len(op.inputs)} inputs along axis {axis}"
+        return False
     axis %= len(output)
-    packed = output[:axis] + output[axis + 1 :]
-    return None if shapes == {packed} and output[axis] == count else f"its output has shape {list(output)}"
+    return shapes == {output[:axis] + output[axis + 1 :]} and output[axis] == count
 
 
 def _chained(graph: Graph, op: Op) -> NewOps:
