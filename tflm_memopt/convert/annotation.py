@@ -1,7 +1,7 @@
 """Brings a model into its canonical form, and finds the operators that can run row by row."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from tflm_memopt.model import recurrent
@@ -9,7 +9,7 @@ from tflm_memopt.model.calls import called_from_main
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph, TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.variables import handles
-from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
+from tflm_memopt.ops.constraints.base import FREEZE
 from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
@@ -25,19 +25,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm.lifetimes import plans_others
 from tflm_memopt.tflm.refused import Refusal, refusals
-from tflm_memopt.tflm.shapes import undefined
-
-
-@dataclass(frozen=True, slots=True)
-class LeftWhole:
-    """The reason why a whole model stays unchanged, and a hint for the user."""
-
-    why: str
-    hint: str = RECONVERT
-
-    def __str__(self) -> str:
-        return f"{self.why}: the model stays unchanged; {self.hint}"
-
+from tflm_memopt.tflm.shapes import LeftWhole, undefined
 
 CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")
 SEVERAL_SUBGRAPHS = LeftWhole(
@@ -113,8 +101,7 @@ def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
         return CONSTANT_INPUT
     if _reads_unwritten(model.graph) or reads_unassigned(model.graph):
         return UNWRITTEN
-    found = undefined(model)
-    return LeftWhole(found.why, found.hint) if found else None
+    return undefined(model)
 
 
 def _uncalled(model: Model) -> LeftWhole | None:

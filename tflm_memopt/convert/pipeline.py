@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert.annotation import LeftWhole, activations_only, annotate, find_regions
+from tflm_memopt.convert.annotation import activations_only, annotate, find_regions
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph
@@ -31,6 +31,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.shapes import LeftWhole
 from tflm_memopt.tflm.structs import Abi
 
 BUILTIN_ONLY = "only builtin operators are wanted"

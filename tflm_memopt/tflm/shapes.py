@@ -134,17 +134,22 @@ def wrong_shape(graphs: Sequence[Graph]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Undefined:
+class LeftWhole:
+    """The reason why a whole model stays unchanged, and a hint for the user."""
+
     why: str
-    hint: str
+    hint: str = RECONVERT
+
+    def __str__(self) -> str:
+        return f"{self.why}: the model stays unchanged; {self.hint}"
 
 
-def undefined(model: Model) -> Undefined | None:
+def undefined(model: Model) -> LeftWhole | None:
     if why := wrong_shape(model.graphs):
-        return Undefined(f"the file has a wrong shape, {why}", FIX_BATCH if model.free_batch else RECONVERT)
+        return LeftWhole(f"the file has a wrong shape, {why}", FIX_BATCH if model.free_batch else RECONVERT)
     padded = (describe(op) for graph in model.graphs for op in graph.ops if _pads(graph, op))
     which = next(padded, "")
-    return Undefined(f"{which} pads with a value that TFLM never sets", PAD_FIRST) if which else None
+    return LeftWhole(f"{which} pads with a value that TFLM never sets", PAD_FIRST) if which else None
 
 
 def _pads(graph: Graph, op: Op) -> bool:
