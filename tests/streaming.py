@@ -6,6 +6,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import Affine, Net
 from numpy.typing import NDArray
+from unit.analysis.arena_zoo import with_subgraphs
 
 from tflm_memopt.model import writer
 
@@ -225,3 +226,23 @@ def shared(seed: int = 13) -> bytes:
     streaming.assign("a", y)
     streaming.read_elsewhere("a", (1, 2, 1, 4), (0.05, 3))
     return net.model(y)
+
+
+def reset_in_a_branch(seed: int = 14) -> bytes:
+    """Return a model that sets its variable to zero in a branch of an IF."""
+    net, shape = Net(seed), (1, 2, 1, 4)
+    streaming = Streaming(net, setup=False)
+    x = net.input(shape, (0.05, 0))
+    y = net.conv2d(net.add(x, streaming.read("a", shape, (0.05, 0)), out=(0.05, 0)), 4, out=(0.05, 0))
+    streaming.assign("a", y)
+    mean = net.mean(x, (1, 2, 3))
+    high = net.op("GREATER", [mean, net.tensor((1,), data=[0])], [net.tensor(net.shape(mean), "BOOL", None)])
+    options = schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2)
+    out = net.op("IF", [high, y], [net.tensor(shape, affine=(0.05, 0))], options)
+
+    def zeroed() -> int:
+        z = net.input(shape, (0.05, 0))
+        Streaming(net, setup=False).assign("a", net.tensor(shape, affine=(0.05, 0), data=np.zeros(shape, np.int8)))
+        return net.conv2d(z, 4, out=(0.05, 0))
+
+    return with_subgraphs(net, out, zeroed, lambda: net.conv2d(net.input(shape, (0.05, 0)), 4, out=(0.05, 0)))

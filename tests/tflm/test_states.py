@@ -41,7 +41,7 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize(
     "build", [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled,
-              streaming.reshaped],
+              streaming.reshaped, streaming.shared, streaming.reset_in_a_branch],
 )  # fmt: skip
 def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     data = build()
@@ -51,9 +51,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     assert differing(data, done.model, 50, (20, 21)) == 0
 
 
-@pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
-def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    data = build()
+def test_a_variable_that_leaves_a_model_whole() -> None:
+    data = streaming.assigned_nowhere()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
     assert {op.code for op in tflm_memopt.inspect(data).operators} == {"left_whole"}

@@ -55,7 +55,7 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
         return Diagnosis("undefined", broken.why, f"{broken.hint}; {_see('undefined')}")
     kind, words = _precision(graphs)
     state = _state(graphs)
-    layers = recurrent.described(graphs)
+    layers = recurrent.described(model.graph)
     several = f"in {len(graphs)} subgraphs" if len(graphs) > 1 else ""
     several = f"with {layers}" if layers else several
     what = ", ".join(part for part in (words, state and f"with state in {state}", several) if part)
@@ -69,7 +69,8 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
         )
         return Diagnosis("state", what, f"{left}; {_see('state')}")
     if several:
-        advice = recurrent.HINTS[recurrent.loops(graphs)[0]] if layers else "it stays unchanged"
+        left = "it stays unchanged" if whole else "TFLM runs IF and WHILE, other operators run row by row"
+        advice = recurrent.HINTS[next(iter(recurrent.loops(model.graph).values()))] if layers else left
         return Diagnosis("subgraphs", what, f"{advice}; {_see('subgraphs')}")
     if kind == "int8_io" and not int8_interface:
         return Diagnosis(kind, what, _narrowed(model.graph))

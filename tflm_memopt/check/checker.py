@@ -26,7 +26,7 @@ from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.model.variables import STATEFUL, Variable, handles
+from tflm_memopt.model.variables import Variable, handles, is_stateful
 from tflm_memopt.plan.plan import Builtin, Group, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
@@ -145,7 +145,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
     named = handles(graph)
     touched: list[tuple[int, Variable | None]] = []
     for op in graph.ops:
-        if op.type in STATEFUL and op.index in position:
+        if op.index in position and is_stateful(graph, op):
             name = next((named[t] for t in (*op.inputs, *op.outputs) if t in named), None)
             for before, other in touched:
                 if (name is None or other in (None, name)) and position[before] > position[op.index]:

@@ -13,7 +13,6 @@ from tflm_memopt.ops.constraints.base import FREEZE
 from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.choices import BUILTIN, Ops
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.states import builtin_variables, is_setup, reads_unassigned, with_states
@@ -24,14 +23,11 @@ from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm.lifetimes import plans_others
+from tflm_memopt.tflm.only_builtin import with_calls
 from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.shapes import LeftWhole, undefined
 
 CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")
-SEVERAL_SUBGRAPHS = LeftWhole(
-    "TFLM plans memory for the subgraphs of IF and WHILE by itself",
-    "unroll loops (unroll=True), take branches before the conversion, or make two models of it",
-)
 DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 MOST_NAMED = 4
@@ -49,7 +45,8 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
         canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding)
         support = to_row_ops(canonical)
         undone = _undone(canonical, support, known, left_alone)
-        annotated = AnnotatedGraph(activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
+        explained = {**support, **_variables(graph, support, left_alone), **_loops(graph)}
+        annotated = AnnotatedGraph(activations_only(canonical), explained)
         if canonical.states and undone <= left_alone:
             annotated = rolling_buffers.with_rolling_buffers(annotated)
             undone = rolling_buffers.broken(annotated, partition(annotated.graph, annotated.support))
@@ -85,16 +82,25 @@ def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collect
     }
 
 
+def _loops(graph: Graph) -> Mapping[int, Unsupported]:
+    return {
+        i: Unsupported(
+            "recurrent_loop", f"TFLM runs {layer} layers whose time steps are a WHILE loop", "", recurrent.HINTS[layer]
+        )
+        for i, layer in recurrent.loops(graph).items()
+    }
+
+
 def activations_only(graph: Graph) -> Graph:
     """Return the graph without outputs that are constants or variables, which need no activation memory in TFLM."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
 
-def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
+def left_whole(model: Model) -> LeftWhole | None:
     """Return the reason why no part of the model can be converted, if any."""
-    if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
-        return _uncalled(model) or _looped(model) or SEVERAL_SUBGRAPHS
+    if plans_others(model.graph.subgraphs) and not is_setup(model.graph) and (uncalled := _uncalled(model)):
+        return uncalled
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
@@ -111,14 +117,6 @@ def _uncalled(model: Model) -> LeftWhole | None:
     others = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
     which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MOST_NAMED]))}{others}"
     return LeftWhole(f"no operator calls {which} of the file, but TFLM plans memory for it", ONE_SIGNATURE)
-
-
-def _looped(model: Model) -> LeftWhole | None:
-    found = recurrent.loops(model.graphs)
-    if not found:
-        return None
-    what = f"the model has {recurrent.described(model.graphs)}, whose memory TFLM plans by itself"
-    return LeftWhole(what, recurrent.HINTS[found[0]])
 
 
 def _reads_unwritten(graph: Graph) -> bool:
@@ -139,7 +137,7 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
     """Return the row graph to plan, or None for a graph without row operators."""
-    graph = partition(annotated.graph, annotated.support)
+    graph = with_calls(partition(annotated.graph, annotated.support))
     if not graph.regions:
         return None
     verify(graph, "partitioning")

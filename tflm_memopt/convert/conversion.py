@@ -97,7 +97,7 @@ class Conversion:
     def placed(self) -> Conversion:
         """Raises UsageError if the input cannot have the requested place."""
         rows = None
-        if not annotation.left_whole(self.source, self.options.ops):
+        if not annotation.left_whole(self.source):
             if self.options.ops != BUILTIN:
                 rows = pipeline.row_graph(self.whole, self.options)
             elif self.whole.graph.ops:

@@ -92,7 +92,7 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
     slow = not in_time.holds(limits.time, today)
     plan, faster = _plan(task, conversion, limits, planning) if conversion.rows is not None else (None, None)
     if plan is None:
-        whole = annotation.left_whole(conversion.source, conversion.options.ops)
+        whole = annotation.left_whole(conversion.source)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
             raise UsageError("this model cannot have a plan", code="bad_plan", where=why, hint="omit --plan")

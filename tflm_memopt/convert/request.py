@@ -86,7 +86,7 @@ class Request:
         """Raises ModelError if the model is invalid or if TFLM refuses the model."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
-        whole = annotation.left_whole(source, self.options.ops)
+        whole = annotation.left_whole(source)
         annotated = pipeline.interpret(border.graph, self.options.ops, whole, self.options.input)
         refuse(annotation.refused(source, annotated))
         known = self.options, self.abi, self.tiles(), self.library, self.interpreter

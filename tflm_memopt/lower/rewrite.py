@@ -54,12 +54,32 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     if changes:
         writer.set_metadata(tree, METADATA, record(changes))
     renumbered = writer.drop_unused(tree)
-    placed = {renumbered[t]: o for t, o in offsets.items() if t in renumbered}
+    placed = _apart(tree, {renumbered[t]: o for t, o in offsets.items() if t in renumbered}, graph.model.subgraphs[1:])
     tensors = sum(len(subgraph.tensors) for subgraph in tree.subgraphs)
     offsets_of_all = (placed.get(t, ONLINE) for t in range(tensors))
     table = [OFFLINE_PLAN_VERSION, len(tree.subgraphs), tensors, *offsets_of_all]
     writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, dtype="<i4"))
     return writer.write(tree)
+
+
+def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
+    """Move the tensors in `placed`, which maps a tensor of the main subgraph to its offset, behind the indices of all
+    activations of other subgraphs. Return `placed` with the new indices.
+
+    Some versions of TFLM look up tensor i of every subgraph in the main subgraph's part of the offline memory plan.
+    """
+    if len(tree.subgraphs) == 1:
+        return placed
+    most = 0
+    for number, other in enumerate(others, 1):
+        activations = [i for i, tensor in other.tensors.items() if not tensor.constant]
+        most = max(most, len(activations))
+        writer.reorder_tensors(tree, dict.fromkeys((*activations, *other.tensors)), number)
+    tensors = tree.subgraphs[0].tensors
+    for _ in range(most - (len(tensors) - len(placed))):
+        writer.add_tensor(tree, "tmo/unused", (0,), "UINT8")
+    new = writer.reorder_tensors(tree, sorted(range(len(tensors)), key=placed.__contains__))
+    return {new[t]: offset for t, offset in placed.items()}
 
 
 def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Builtin]:

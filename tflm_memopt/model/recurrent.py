@@ -1,7 +1,7 @@
 """Recognises recurrent layers that a converter wrote as WHILE loops."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tflm_memopt.model.graph import Graph
 
@@ -16,16 +16,19 @@ HINTS: Mapping[str, str] = {
 }
 
 
-def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
-    """Return the type of each recurrent layer that the main graph computes in a WHILE loop, such as LSTM."""
-    bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
-    return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
+def loops(graph: Graph) -> Mapping[int, str]:
+    """Map the index of each WHILE of the main graph that computes a recurrent layer to the layer's type, such as
+    LSTM.
+    """
+    bodies = {op.index: int(op.options.get("bodySubgraphIndex", 0)) for op in graph.ops if op.type == "WHILE"}
+    graphs = graph.subgraphs
+    return {i: layer for i, n in bodies.items() if 0 < n < len(graphs) and (layer := _layer(graphs[n]))}
 
 
-def described(graphs: Sequence[Graph]) -> str:
+def described(graph: Graph) -> str:
     """Return a phrase that lists the recurrent layers, or "". A bidirectional layer has two loops."""
-    found = loops(graphs)
-    both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graphs[0].ops)
+    found = tuple(loops(graph).values())
+    both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graph.ops)
     names = [f"{count if count > 1 else 'an' if layer[0] in 'LR' else 'a'} {layer}{'s' * (count > 1)}"
              for layer, count in Counter(found).items()]  # fmt: skip
     words = " and ".join(names)

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import Graph, Op, TensorId
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
-STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
-"""Types of operators that depend on each other through variables and not through tensors."""
 Variable = tuple[bytes, bytes]
 """Container and name of a variable."""
 
@@ -15,6 +14,11 @@ def handles(graph: Graph) -> Mapping[TensorId, Variable]:
     """Return the variable for which the output of each VAR_HANDLE stands."""
     made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
     return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
+
+
+def is_stateful(graph: Graph, op: Op) -> bool:
+    """Return whether an operator may depend on others through variables and not through tensors."""
+    return op.type in (HANDLE, READ, ASSIGN, ONCE) or bool(called(op) and variables(graph.subgraphs))
 
 
 def variables(graphs: Iterable[Graph]) -> set[Variable]:

@@ -196,13 +196,20 @@ def _drop_tensors(tree: Any) -> dict[int, int]:
     vectors = [v for o in graph.operators or () for v in (o.inputs, o.outputs, o.intermediates)]
     named = {int(i) for v in (graph.inputs, graph.outputs, *vectors) if v is not None for i in v}
     named |= {entry.tensorIndex for entry in _signature_entries(tree)}
-    new = _renumber(named - {ABSENT})
+    return reorder_tensors(tree, sorted(named - {ABSENT}))
+
+
+def reorder_tensors(tree: Any, order: Iterable[int], number: int = 0) -> dict[int, int]:
+    """Give the tensors of subgraph `number` the given order, and drop all others. Return the new index of each tensor
+    in `order`.
+    """
+    graph, new = tree.subgraphs[number], {old: position for position, old in enumerate(order)}
     graph.tensors = [graph.tensors[i] for i in new]
     graph.inputs, graph.outputs = _mapped(graph.inputs, new), _mapped(graph.outputs, new)
     for o in graph.operators or ():
         o.inputs, o.outputs, o.intermediates = (_mapped(v, new) for v in (o.inputs, o.outputs, o.intermediates))
-    for entry in _signature_entries(tree):
-        entry.tensorIndex = new[entry.tensorIndex]
+    for entry in _signature_entries(tree, number):
+        entry.tensorIndex = new.get(entry.tensorIndex, entry.tensorIndex)
     return new
 
 
@@ -226,8 +233,8 @@ def _drop_buffers(tree: Any) -> None:
         tree.metadataBuffer = _mapped(np.asarray(old_style, np.int32), new)
 
 
-def _signature_entries(tree: Any) -> list[Any]:
-    signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == 0]
+def _signature_entries(tree: Any, subgraph: int = 0) -> list[Any]:
+    signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == subgraph]
     return [entry for s in signatures for entry in (*(s.inputs or ()), *(s.outputs or ()))]
 
 

@@ -81,17 +81,18 @@ def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
             )
     for t in names.keys() & {*graph.inputs, *graph.outputs}:
         uses[names[t]].elsewhere = True
-    for other in graph.subgraphs[1:]:
-        _look_into(other, uses)
+    again = {k for each in graph.subgraphs for op in each.ops if op.type != ONCE for k in called(op)}
+    for number, other in enumerate(graph.subgraphs[1:], 1):
+        _look_into(other, uses, fills=number not in again)
     return uses
 
 
-def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
+def _look_into(other: Graph, uses: Mapping[Variable, _Uses], *, fills: bool) -> None:
     names = handles(other)
     for op in other.ops:
         for t in (t for t in op.inputs if names.get(t) in uses):
             use = uses[names[t]]
-            if op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t and op.inputs[1] >= 0:
+            if fills and op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t and op.inputs[1] >= 0:
                 use.assigned.append(other.tensors[op.inputs[1]])
             else:
                 use.elsewhere = True

@@ -123,7 +123,9 @@ class BuiltinNode:
     macs: int = 0
     """Number of multiply-accumulates, which is used only for models without custom operators."""
     scratch: int = 0
-    """Number of scratch bytes that the kernel requests from TFLM's memory planner."""
+    """Number of bytes that TFLM's memory planner takes for the kernel's scratch, and for subgraphs that the operator
+    runs.
+    """
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
     """Order of reads and writes for each input that the output may overwrite."""
     copies: bool = False

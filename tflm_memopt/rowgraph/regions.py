@@ -14,7 +14,7 @@ from itertools import pairwise
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import ABSENT, VIEW, WRITE_STATE, Graph, Op, TensorId, renamed, without_dead
-from tflm_memopt.model.variables import HANDLE, ONCE, STATEFUL, Variable, handles
+from tflm_memopt.model.variables import HANDLE, ONCE, Variable, handles, is_stateful
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
@@ -51,10 +51,11 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
     for op in graph.ops:
         ours = isinstance(support[op.index], RowOp | View) and op.index not in builtin_views
         entries = [reached.get(t, (0, True)) for t in op.inputs]
-        if op.type in STATEFUL:
+        stateful = is_stateful(graph, op)
+        if stateful:
             entries.append(state)
         number = max((n + (ours and not from_ours) for n, from_ours in entries), default=0)
-        if op.type in STATEFUL:
+        if stateful:
             state = (number, False)
         if ours:
             level[op.index] = number
@@ -188,7 +189,7 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)
     seen: dict[Variable, list[int]] = {key: [] for key in (*named.values(), ANY)}
-    for op in (ops[i] for i in order if ops[i].type in STATEFUL):
+    for op in (ops[i] for i in order if is_stateful(graph, ops[i])):
         tensor = (*op.outputs, ABSENT)[0] if op.type == HANDLE else (*op.inputs, ABSENT)[0]
         known = named.get(tensor) if op.type != ONCE else None
         for key in seen if known is None else (known,):

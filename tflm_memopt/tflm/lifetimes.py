@@ -11,11 +11,11 @@ from typing import Any
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import Graph, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import text
 from tflm_memopt.model.variables import handles
-from tflm_memopt.tflm.greedy_planner import Need
+from tflm_memopt.tflm.greedy_planner import Need, high_water, place
 
 ALIGNMENT = 16
 """TFLM returns this value from MicroArenaBufferAlignment() (micro_arena_constants.h)."""
@@ -67,11 +67,17 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place such
-    tensors, since some versions of TFLM confuse them with tensors of the first subgraph.
-    """
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph."""
     others = ((graph, handles(graph)) for graph in graphs[1:])
     return any(t.id not in named and _needs_allocating(t, ONLINE) for g, named in others for t in g.tensors.values())
+
+
+def called_bytes(graph: Graph, op: Op) -> int:
+    """Return the bytes that TFLM's planner takes for the activations of all subgraphs that an operator runs."""
+    alone = Graph({}, (op,), (), ())
+    wanted = requests((alone, *graph.subgraphs[1:]), (), None).requests if called(op) else ()
+    live = [need for need in wanted if need.first != _UNUSED]
+    return high_water(live, place(live))
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:

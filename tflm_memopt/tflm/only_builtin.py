@@ -8,6 +8,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, StoredIn
 from tflm_memopt.tflm import access_order
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, Persistent, Scratch, kernel_name, node_of
 from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.lifetimes import called_bytes
 from tflm_memopt.tflm.structs import Abi, size_of
 
 
@@ -19,6 +20,15 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
     parts = _parts(graph.model)
     nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.builtins)
     return replace(graph, nodes=nodes, parts=parts)
+
+
+def with_calls(graph: RowGraph) -> RowGraph:
+    """Return the graph with the memory of the subgraphs that builtin operators run."""
+    calling = {op.index: nbytes for op in graph.model.ops if (nbytes := called_bytes(graph.model, op))}
+    nodes = (
+        replace(n, scratch=calling[n.op]) if isinstance(n, BuiltinNode) and n.op in calling else n for n in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes)) if calling else graph
 
 
 def multiply_accumulates(graph: Graph, op: Op) -> int:
@@ -38,7 +48,7 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
     return replace(
         node,
         macs=macs.get(op.index, 0),
-        scratch=sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Scratch)),
+        scratch=called_bytes(graph, op) + sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Scratch)),
         orders=access_order.orders(library.orders, op, there),
         copies=op.type in access_order.COPIES,
     )
