@@ -161,4 +161,4 @@ def _narrowed(graph: Graph) -> str:
     before, after = (sum(graph.tensors[t].nbytes for t in ids) for ids in (border.replaced, border.replaced.values()))
     if before == after:
         return "--int8-io drops the conversions"
-    return f"--int8-io saves {before - after:,} of the {before:,} B that these take"
+    return f"--int8-io saves {before - after:,} of the {before:,} B of inputs and outputs"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from pathlib import Path
 
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.apps.app import App, AppModel, bad_config
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.policy import Decision, decide
 from tflm_memopt.convert.request import Request, request
-from tflm_memopt.errors import one_of
+from tflm_memopt.errors import about, one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.waiting import Progress
@@ -64,7 +65,8 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
         # Copied weights would leave less RAM for other models.
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
-        task = asked.task(loaded(entry.model, name))
+        with about(entry.model if isinstance(entry.model, Path) else Path(name)):
+            task = asked.task(loaded(entry.model, name))
         found.append(AppMember(task, task.start, asked.limits, retained=_retained(task.start, name, entry)))
     return found
 

@@ -36,7 +36,7 @@ class Source:
 
         Raises UsageError for a Keras model without --calibrate, and for a .tflite model with --calibrate or --test.
         """
-        if not is_keras(path):
+        if not is_keras(path) or not path.exists():
             source = Source(read_model(path))  # The function read_model() raises an error for unknown formats.
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
@@ -55,7 +55,7 @@ class Source:
         progress(f"converting to int8, calibrated on {len(examples[0]):,} examples", 0, 0)
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
-                f"--test takes {len(model.shapes)} inputs and then labels, but {len(tests)} files are given",
+                f"--test takes a file for each input ({len(model.shapes)}) and a file of labels, but got {len(tests)}",
                 hint="--test X.npy Y.npy",
             )
         with unheard(verbose=verbose):

@@ -335,10 +335,10 @@ class Conversion:
             self._demand_own(plan, others)
             return self.of(plan)
         except _BROKEN as error:
-            reason = str(error) if isinstance(error, PlanError) else "the plan is damaged, or that of another model"
+            reason = f": {error}" if isinstance(error, PlanError) else ""
             hint = "use a plan of this model with the same --input, --int8-io, --ops, --target and --no-fold"
-            what = "the plan does not belong to this model"
-            raise UsageError(what, code="bad_plan", where=reason, hint=hint) from error
+            what = f"the plan is damaged, or does not belong to this model{reason}"
+            raise UsageError(what, code="bad_plan", where="--plan", hint=hint) from error
 
     @property
     def largest(self) -> int:

@@ -289,7 +289,8 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
     scarce = budget < plans.macs and budget < plans.least_macs
     if scarce and limits.overhead is not None:
         hint = f"--max-macs {up(conversion.overhead(plans.least_macs))}"
-        raise DoesNotFit(f"no plan reaches F = {limits.overhead:g}", code="too_slow", hint=hint)
+        what = f"no plan has at most {limits.overhead:g} times the model's multiply-accumulates"
+        raise DoesNotFit(what, code="too_slow", hint=hint)
     if limits.ram is None:
         return conversion.at(plans.least_macs if scarce else budget)
     if limits.spills:

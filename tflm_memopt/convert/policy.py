@@ -26,7 +26,7 @@ from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 
-NOTHING_SUPPORTED = "no operator can run row by row: kept_builtin of the report has the reasons"
+NOTHING_SUPPORTED = "no operator can run row by row: the list of builtin operators has the reasons"
 NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"

@@ -19,7 +19,7 @@ from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.targets.boards import BoardFit, boards, runs
+from tflm_memopt.targets.boards import Board, BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
@@ -254,15 +254,10 @@ def esp_idf(project: Project) -> Texts:
     """Return an ESP-IDF project with the C library as a component. ESP-IDF's component manager downloads TensorFlow
     Lite Micro.
 
-    Raises UsageError for programs that no ESP32 can run.
+    Raises UsageError for other boards, and for programs that no ESP32 can run.
     """
-    chips = [board for board in boards().values() if board.platformio.startswith("espressif32/")]
-    if not any(runs(chip, project.packed) for chip in chips):
-        raise UsageError(
-            "no ESP32 can run this program: it is packed for other cores",
-            code="cannot_emit",
-            hint="leave out --board and --target, or use for example --board esp32s3 without --target",
-        )
+    board = boards().get(project.board)
+    _demand_esp32(board, project.packed)
     cmake = f"""\
 cmake_minimum_required(VERSION 3.16)
 include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
@@ -277,8 +272,7 @@ project({identifier(project.name)})
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     flash, partitions = _flash(project.models)
-    board = boards().get(project.board)
-    target = board.chip.lower().replace("-", "") if board and board.chip.startswith("ESP32") else "TARGET"
+    target = board.chip.lower().replace("-", "") if board else "TARGET"
     remark = " TARGET is the name of your chip, such as esp32s3." if target == "TARGET" else ""
     steps = f"Run `idf.py set-target {target} build flash monitor` in this folder.{remark}"
     psram = _PSRAM_80_MHZ if project.slow else ""
@@ -296,6 +290,22 @@ project({identifier(project.name)})
         **below("main", {**main, **project.files, **project.camera}),
         **with_library(project, f"components/{LIBRARY}", component),
     }
+
+
+def _demand_esp32(board: Board | None, packed: Collection[Family]) -> None:
+    if board and not board.chip.startswith("ESP32"):
+        raise UsageError(
+            f"--emit esp-idf is for boards with an ESP32, and {board.id} has none",
+            code="cannot_emit",
+            hint="use --board esp32s3 or another ESP32, or another --emit",
+        )
+    chips = [board for board in boards().values() if board.platformio.startswith("espressif32/")]
+    if not any(runs(chip, packed) for chip in chips):
+        raise UsageError(
+            "no ESP32 can run this program: it is packed for other cores",
+            code="cannot_emit",
+            hint="leave out --board and --target, or use for example --board esp32s3 without --target",
+        )
 
 
 def _flash(models: int) -> tuple[str, Texts]:

@@ -171,8 +171,9 @@ def stm32cube(project: Project) -> Texts:
 
 def _chip(name: str) -> tuple[Board, Chip]:
     if name not in CHIPS:
+        missing = f"{name} is not one of them" if name else "no board is given"
         raise UsageError(
-            f"--emit stm32cube needs a supported chip: {f'{name} has none' if name else 'no board is given'}",
+            f"--emit stm32cube is for some boards with an STM32, but {missing}",
             code="cannot_emit",
             hint=f"use --board {', '.join(sorted(CHIPS))}",
         )

@@ -59,7 +59,7 @@ def of_inspection(result: Inspection) -> list[Fact]:
     waiting = "must stay until a reduction over them ends; --max-macs above 1 may compute them twice"
     return [
         ("arena", f"{arena.figure(arena.total)} B", result.convention),
-        ("", f"head {head} B, tail {tail} B, smallest {least} B", ""),
+        ("", f"head {head} B, tail {tail} B", f"AllocateTensors() needs {least} B"),
         *([("variables", *_variables(arena))] if arena.variables else []),
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),

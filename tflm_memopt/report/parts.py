@@ -22,14 +22,19 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 class AnswerTable(Table):
-    """A table that omits columns whose heading is None. Headings of right-justified columns begin with ">"."""
+    """A table that omits columns whose heading is None.
+
+    The heading of a column with numbers begins with ">". Such a column is right-justified, and its numbers are never
+    split between two lines.
+    """
 
     def __init__(self, *headings: str | None) -> None:
-        super().__init__(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
+        super().__init__(box=box.SIMPLE_HEAD, show_edge=False, collapse_padding=True, header_style="dim")
         self._shown = [heading is not None for heading in headings]
         for heading in (heading for heading in headings if heading is not None):
-            justify: JustifyMethod = "right" if heading.startswith(">") else "left"
-            self.add_column(heading.removeprefix(">"), justify=justify, overflow="fold")
+            number = heading.startswith(">")
+            justify: JustifyMethod = "right" if number else "left"
+            self.add_column(heading.removeprefix(">"), justify=justify, overflow="fold", no_wrap=number)
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         super().add_row(*compress(cells, self._shown), **options)

@@ -39,7 +39,7 @@ HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
-LEFT = (">RAM left", ">flash left")
+LEFT = (">RAM\nleft", ">flash\nleft")
 """Headings of the columns with the RAM and flash that a board has left."""
 
 
@@ -86,21 +86,20 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = any(p.milliseconds for p in result.points)
-    counted = f">instructions, {result.core}" if result.cost == "instructions" and not timed else None
-    more = (">slow" if result.slow else None, ">against TFLM", ">groups", ">ms" if timed else None)
-    table = AnswerTable(
-        ">plan", ">F", ">MACs", counted, ">head", ">tail", ">total", *more, *(LEFT if result.board else ())
-    )
-    today = ("TFLM today", "1.000", f"{result.original_macs:,}", _count(result.original_instructions))
-    table.add_row(*today, *sizes(before), "", "", "", times.most(result.original_milliseconds))
+    counted = f">instructions,\n{result.core}" if result.cost == "instructions" and not timed else None
+    slow_column, ms_column = ">slow" if result.slow else None, ">ms" if timed else None
+    left = LEFT if result.board else ()
+    table = AnswerTable(">plan", ">F", counted, ">arena, B", slow_column, ">change", "groups", ms_column, *left)
+    today = ("original", "1.000", _count(result.original_instructions), before.figure(before.total))
+    table.add_row(*today, "", "", "", times.most(result.original_milliseconds))
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         if n := p.rematerialisations:
             groups += f", {n} rematerialisation{'s' * (n > 1)}"
         slow = f"{p.memories.slow:,}" if p.memories else ""
-        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *sizes(p.arena), slow)
-        against, ms = facts.arena_percent(before, p.arena), times.most(p.milliseconds)
-        table.add_row(str(number), *figures, against, groups, ms, *left_over(p.left))
+        figures = (f"{p.overhead:.3f}", f"{p.instructions:,}", p.arena.figure(p.arena.total), slow)
+        change, ms = facts.arena_percent(before, p.arena), times.most(p.milliseconds)
+        table.add_row(str(number), *figures, change, groups, ms, *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
@@ -108,8 +107,8 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     )
 
 
-def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """Return the bytes of RAM and flash that a plan leaves free on a board, with negative numbers in red."""
+def left_over(left: Sequence[int] | None) -> tuple[Text, ...]:
+    """Return the bytes of each memory of a board that a plan leaves free, with negative numbers in red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
@@ -131,20 +130,16 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     times_known = [row.time for row in shown if row.time]
     slow = any(row.slow_needed for row in shown)
-    slow_columns = (">slow", ">left") if slow else (None, None)
-    ram, flash = (">RAM", ">left"), (">flash", ">left")
-    table = AnswerTable(
-        "id", "board", "original", "rewritten", *ram, *slow_columns, *flash, ">ms" if times_known else None
-    )
+    slow_column, ms_column = ">slow RAM\nleft" if slow else None, ">ms" if times_known else None
+    table = AnswerTable("board", "original", "rewritten", LEFT[0], slow_column, LEFT[1], ms_column)
     table.columns[0].no_wrap = True
     for row in shown:
-        fit, at_most = row.rewritten, "" if row.rewritten.known else "at most "
-        figures = (fit.ram_needed, fit.ram_left, row.slow_needed, fit.slow_left, fit.flash.total, fit.flash_left)
-        cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
+        fit = row.rewritten
+        ram, *rest = left_over((fit.ram_left, fit.slow_left, fit.flash_left))
+        most = Text("" if fit.known else "at most ").append(ram)
         before, after = _on(row.original, result.original_refused), _on(fit)
-        table.add_row(row.board.id, row.board.name, before, after, *cells, times.both(row.time))
-    what = "RAM, slow memory and flash" if slow else "RAM and flash"
-    notes = [f"{what}: bytes that the rewritten model needs, and bytes left; flash is estimated"]
+        table.add_row(row.board.id, before, after, most, *rest, times.both(row.time))
+    notes = ["left: bytes of the board beside the rewritten model; flash is estimated"]
     notes += times.rest_on(times_known)
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
@@ -161,6 +156,8 @@ def _on(fit: BoardFit, refused: str = "") -> Text:
     model.
     """
     words, summary = ("TFLM refuses it", "no") if refused else facts.fit_on_board(fit)
+    if fit.lacking and words == fit.missed:
+        words = f"lacks {', '.join(fit.lacking)}"
     return Text(words, {"yes": "green", "partly": "yellow", "no": "red"}[summary])
 
 
@@ -239,9 +236,9 @@ def _arenas(report: Report) -> RenderableType:
     # The import is slow, and only `optimize` needs it.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
-    table = AnswerTable("arena, B", ">head", ">tail", ">total", ">smallest")
+    table = AnswerTable("arena, B", ">head", ">tail", ">total")
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
-        table.add_row(name, *sizes(arena), arena.figure(arena.min))
+        table.add_row(name, *sizes(arena))
     lines = [f"  head {summary.head(report)}"]
     if report.arena_size is not None:
         lines.append(f"  to declare: {report.arena_size:,} B, enough for every build of TFLM")

@@ -141,15 +141,16 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
         return []
     ordered = sorted(estimates, key=lambda core: -estimates[core])
     ends = dict.fromkeys((ordered[0], ordered[-1]))
-    return [("instructions", " / ".join(millions(estimates[core]) for core in ends), f"estimated, {' / '.join(ends)}")]
+    counts = " / ".join(millions(estimates[core]) for core in ends)
+    return [("instructions", counts, f"of the rewritten model, estimated, {' / '.join(ends)}")]
 
 
 def packed(report: Report) -> str:
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
-    today = f", TFLM {millions(there.original)}" if there.original else ""
-    better = f" at most {millions(there.packed)}" if there.packed < there.generic else " another plan"
-    return f"{there.core} {millions(there.generic)}, with --target or --board{better}{today}"
+    today = f", original {millions(there.original)}" if there.original else ""
+    better = f"at most {millions(there.packed)}" if there.packed < there.generic else "another plan"
+    return f"{there.core} {millions(there.generic)}, with --target {better}{today}"
 
 
 def millions(count: int) -> str:

@@ -128,10 +128,15 @@ class BoardFit:
         return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property
+    def lacking(self) -> dict[str, int]:
+        """The missing bytes of each memory that is too small."""
+        left = {"RAM": self.ram_left, "flash": self.flash_left, "external RAM": self.slow_left}
+        return {memory: -nbytes for memory, nbytes in left.items() if nbytes < 0}
+
+    @property
     def missed(self) -> str:
-        lacking = (("RAM", self.ram_left), ("flash", self.flash_left), ("external RAM", self.slow_left))
-        if too_small := [f"{-left:,} B {what}" for what, left in lacking if left < 0]:
-            return f"lacks {', '.join(too_small)}"
+        if lacking := self.lacking:
+            return f"lacks {', '.join(f'{nbytes:,} B {memory}' for memory, nbytes in lacking.items())}"
         return "not known" if self.runs else "other target"
 
     @property

@@ -25,7 +25,10 @@ def mixed() -> bytes:
 
 KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "int8": (small, "int8 from input to output"),
-    "int8_io": (float_io, "int8 with float32 input and output: --int8-io saves 12,096 of the 16,128 B that these take"),
+    "int8_io": (
+        float_io,
+        "int8 with float32 input and output: --int8-io saves 12,096 of the 16,128 B of inputs and outputs",
+    ),
     "float32": (unsupported, "float32: int8 would take about a quarter of the RAM, if"),
     "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),
     "edge_tpu": (edge_tpu, "compiled for the Edge TPU: optimize what went into its compiler"),

@@ -74,6 +74,11 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         ("optimize", "small.tflite", "--cores", "2", "--input", "stream"),
         "stream, or use",
     ),
+    "another chip": (
+        ("optimize", "small.tflite", "--emit", "esp-idf", "--board", "pico"),
+        "an ESP32, and pico has none",
+    ),
+    "missing Keras model": (("optimize", "missing.keras"), "cannot read missing.keras"),
     "no kind of files": (("optimize", "small.tflite", "--emit", ""), "name one of tflite, cpp"),
     "module of builtin operators": (("optimize", "small.tflite", "--ops", "builtin", "--emit", "c"), "with --emit c"),
     "instructions of builtin operators": (

@@ -86,7 +86,7 @@ def looking_back() -> bytes:
 @pytest.mark.parametrize(
     ("model", "settings", "code", "reason", "way_out"),
     [
-        (narrowing, {"max_macs": 0.5}, "too_slow", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"max_macs": 0.5}, "too_slow", "at most 0.5 times", "--max-macs 1"),
         (narrowing, {"max_instructions": 10}, "too_slow", "as 10", "--max-instructions "),
         (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
@@ -130,7 +130,7 @@ DAMAGE: dict[str, Callable[[Any], object]] = {
 def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[Any], object]) -> None:
     saved = document(frontier.points[-1].plan)
     damage(saved)
-    with pytest.raises(UsageError, match="does not belong to this model"):
+    with pytest.raises(UsageError, match="damaged, or does not belong to this model"):
         tflm_memopt.optimize(narrowing(), plan=saved)
 
 
