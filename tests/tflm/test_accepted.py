@@ -129,6 +129,9 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
     shape = net.op("SHAPE", [net.input((1, 4, 4, 2))], [integers(net, (4,))], schema.ShapeOptionsT(outType=2))
     data = net.model(net.op("GATHER", [shape, constant(net, [0, 1])], [integers(net, (2,))], schema.GatherOptionsT()))
     assert "batch_size=1" in refusals(read(data))[0].hint
+    net = Net()
+    wide = net.op("SHAPE", [net.input((1, 4))], [net.tensor((2,), "INT64", None)], schema.ShapeOptionsT(outType=4))
+    assert "batch_size=1" in refusals(read(net.model(wide)))[0].hint
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:

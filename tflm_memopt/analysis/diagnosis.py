@@ -41,8 +41,7 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
 
     The argument `whole` tells whether no part of the model can be converted.
     """
-    graphs = model.graphs
-    custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
+    graphs, custom = model.graphs, custom_operators(model)
     if ETHOS_U in custom:
         return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")
     if EDGE_TPU in custom:
@@ -75,6 +74,10 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
     if kind == "int8_io" and not int8_interface:
         return Diagnosis(kind, what, _narrowed(model.graph))
     return Diagnosis(kind, what, ADVICE.get(kind, ""))
+
+
+def custom_operators(model: Model) -> set[str]:
+    return {str(op.options["custom_code"]) for graph in model.graphs for op in graph.ops if op.type == CUSTOM}
 
 
 TO_QUANTIZE: Mapping[str, str] = {

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from tflm_memopt.analysis.diagnosis import ETHOS_U, custom_operators
 from tflm_memopt.model import recurrent
 from tflm_memopt.model.calls import called_from_main
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph, TensorId
@@ -29,6 +30,7 @@ from tflm_memopt.tflm.shapes import LeftWhole, undefined
 
 CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")
 DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
+FOR_ETHOS_U = LeftWhole("Vela compiled the model for Arm's Ethos-U and planned its memory", "optimize Vela's input")
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 MOST_NAMED = 4
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
@@ -99,6 +101,8 @@ def activations_only(graph: Graph) -> Graph:
 
 def left_whole(model: Model) -> LeftWhole | None:
     """Return the reason why no part of the model can be converted, if any."""
+    if ETHOS_U in custom_operators(model):
+        return FOR_ETHOS_U
     if plans_others(model.graph.subgraphs) and not is_setup(model.graph) and (uncalled := _uncalled(model)):
         return uncalled
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):

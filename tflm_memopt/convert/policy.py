@@ -21,13 +21,14 @@ from tflm_memopt.convert.request import ConversionTask, Request
 from tflm_memopt.convert.weights import ALIGN, copying
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
-from tflm_memopt.plan.choices import BUILTIN
+from tflm_memopt.plan.choices import BUILTIN, MOVES
 from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: the list of builtin operators has the reasons"
 NO_GAIN = "the rewritten model would not need a smaller arena"
+NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in parts"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
@@ -297,7 +298,8 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
     """Return the reason why a plan is not used, or "". Raises TooLarge if the plan needs too much flash."""
     if plan.arena.total >= original.arena.total and not wanted:
-        return NO_GAIN
+        options = conversion.options
+        return NO_PARTS if options.ops == BUILTIN and not options.allow_ops else NO_GAIN
     if not limits.flash_missing(plan.firmware):
         return ""
     if limits.fit(original.arena, original.firmware) and not wanted:

@@ -125,7 +125,8 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
-    of_shapes = any(tensor in known for tensor in op.inputs)  # A model with a free batch size computes shapes.
+    # A model with a free batch size computes shapes.
+    of_shapes = any(tensor in known for tensor in (*op.inputs, *op.outputs))
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
     outputs = [tensor.dtype for tensor in node.outputs]

@@ -1,6 +1,7 @@
 """The command `inspect` recognises the kind of a model, and gives advice."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pytest
 from models import Net
@@ -11,9 +12,10 @@ from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.model.reader import read
 
 
-def edge_tpu() -> bytes:
+def compiled(custom_code: str) -> bytes:
     net = Net()
-    return net.model(net.op("CUSTOM", [net.input((1, 8))], [net.tensor((1, 4))], custom_code="edgetpu-custom-op"))
+    scratch = net.tensor((1, 16))  # No operator writes the scratch of Vela.
+    return net.model(net.op("CUSTOM", [net.input((1, 8)), scratch], [net.tensor((1, 4))], custom_code=custom_code))
 
 
 def mixed() -> bytes:
@@ -31,7 +33,11 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     ),
     "float32": (unsupported, "float32: int8 would take about a quarter of the RAM, if"),
     "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),
-    "edge_tpu": (edge_tpu, "compiled for the Edge TPU: optimize what went into its compiler"),
+    "ethos_u": (partial(compiled, "ethos-u"), "compiled for Arm's Ethos-U: Vela has planned its memory"),
+    "edge_tpu": (
+        partial(compiled, "edgetpu-custom-op"),
+        "compiled for the Edge TPU: optimize what went into its compiler",
+    ),
     "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
 }
 
@@ -42,3 +48,7 @@ def test_kinds(kind: str) -> None:
     found = diagnose(read(make()))
     assert found.kind == kind
     assert str(found).startswith(says)
+
+
+def test_a_model_that_vela_compiled_stays_whole() -> None:
+    assert "optimize Vela's input" in tflm_memopt.optimize(compiled("ethos-u")).report.why_unchanged

@@ -12,7 +12,7 @@ from unit.command import Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH, NO_GAIN
+from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH, NO_PARTS
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
 
@@ -133,7 +133,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
 def test_a_saved_plan_is_used_even_if_it_saves_no_ram() -> None:
     net = Net(1)
     data = net.model(net.conv2d(net.input((1, 16, 16, 4)), 4))
-    assert tflm_memopt.optimize(data, ops="builtin").report.why_unchanged == NO_GAIN
+    assert tflm_memopt.optimize(data, ops="builtin").report.why_unchanged == NO_PARTS
     (point,) = tflm_memopt.explore(data, ops="builtin").points
     assert point.plan is not None
     done = tflm_memopt.optimize(data, ops="builtin", plan=point.plan.to_json()).report
