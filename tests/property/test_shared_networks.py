@@ -142,10 +142,14 @@ COMPUTED_SHAPE = Recipe(
 
 INT16 = Recipe(((1, 2, 2, 1),), (Layer("conv", channels=2), Layer("int4", channels=2)), seed=1, inside="INT16")
 
+ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
+"""Each device computes one row, so that height and width are exchanged."""
+
 
 @pytest.mark.slow
 @QUICK
 @example(COMPUTED_SHAPE)
+@example(ONE_ROW)
 @example(INT16)
 @example(replace(INT16, inside="INT8"))
 @given(recipes(most=4))

@@ -179,8 +179,13 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:
-        for is_reversed in (axes[:1], axes):
-            yield replace(op, weights=np.flip(op.weights, is_reversed))
+        # A device that computes one row of a map may exchange height and width.
+        weights = op.weights.swapaxes(*axes)
+        transposed = replace(op, window=op.window.transposed, weights=weights)
+        yield transposed
+        for form, values in ((op, op.weights), (transposed, weights)):
+            for reversed_axes in (axes[:1], axes):
+                yield replace(form, weights=np.flip(values, reversed_axes))
     elif op.constant:
         for is_reversed in ((0,), (0, 1)):
             yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, is_reversed)))

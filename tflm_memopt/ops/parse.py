@@ -296,8 +296,7 @@ def _along(context: OperatorContext, w: Window) -> Geometry:
     (h_in, w_in, c_in), (h_out, w_out, c_out) = ((r.h, r.w, r.c) for r in (stated.reads, stated.writes))
     if not h_in == h_out == 1 or max(w_in, w_out) == 1:
         return stated
-    window = Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
-    return Geometry(window, Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+    return Geometry(w.transposed, Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
 
 
 def _as_stated(context: OperatorContext, window: Window) -> Geometry:

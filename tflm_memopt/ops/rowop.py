@@ -75,6 +75,12 @@ class Window:
     def columns(self) -> AxisSteps:
         return WINDOW[1].steps(asdict(self))
 
+    @property
+    def transposed(self) -> "Window":
+        """The window of the same operator after an exchange of height and width."""
+        sizes = self.kernel_w, self.kernel_h, self.stride_w, self.stride_h, self.dilation_w, self.dilation_h
+        return Window(*sizes, self.pad_left, self.pad_top)
+
 
 UNIT = Window()
 
