@@ -9,10 +9,10 @@ from unit.command import long, small
 
 from tflm_memopt import optimize
 from tflm_memopt.lower.program import HEADER
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import WAIT, Status
+from tflm_memopt.runtime.regions import regions
 
 SEED = 31
 
@@ -33,7 +33,7 @@ def paused_run(
 @pytest.mark.parametrize("data", [small(), long()], ids=["small", "long"])
 def test_any_pauses(data: bytes) -> None:
     rng = np.random.default_rng(SEED)
-    (program,) = programs(read(optimize(data, effort=0.01, seconds=0.1).model).graph)
+    (program,) = (region.program for region in regions(read(optimize(data, effort=0.01, seconds=0.1).model)))
     graph = read(data).graph
     inputs = [rng.integers(-128, 128, graph.tensors[t].shape, dtype=np.int8) for t in graph.inputs]
     sizes = [graph.tensors[t].nbytes for t in graph.outputs]
@@ -48,7 +48,7 @@ def test_any_pauses(data: bytes) -> None:
 
 
 def test_a_damaged_pause_is_refused() -> None:
-    (program,) = programs(read(optimize(small(), effort=0.01, seconds=0.1).model).graph)
+    (program,) = (region.program for region in regions(read(optimize(small(), effort=0.01, seconds=0.1).model)))
     graph = read(small()).graph
     inputs = [np.zeros(graph.tensors[t].shape, np.int8) for t in graph.inputs]
     buffers = host._Buffers(program, inputs, [graph.tensors[t].nbytes for t in graph.outputs])

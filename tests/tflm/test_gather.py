@@ -11,12 +11,12 @@ from poses import two
 
 import tflm_memopt
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict
 
 
@@ -61,6 +61,6 @@ def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):
         tflm_memopt.verify(data, data, inputs=[ids])
-    (program,) = programs(read(tflm_memopt.optimize(data).model).graph)
+    (program,) = (region.program for region in regions(read(tflm_memopt.optimize(data).model)))
     with pytest.raises(ModelError, match="outside of its table"):
         host.run(program, [ids], [4])

@@ -13,8 +13,8 @@ from property.floats import in_float
 
 import tflm_memopt
 from tflm_memopt.lower.program import HEADER, ROLLING_BUFFER
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verification import HOST_REFERENCE, TFLM_WHEEL, How
 from tflm_memopt.runtime.verify import verify
@@ -71,7 +71,7 @@ def test_a_window_that_is_full_too_early_is_found() -> None:
 
 
 def _full_one_step_early(model: bytes) -> bytes:
-    (program,) = programs(read(model).graph)
+    (program,) = (region.program for region in regions(read(model)))
     header = np.frombuffer(program, HEADER, 1)[0]
     count = (len(program) - int(header["rolling_buffers"])) // ROLLING_BUFFER.itemsize
     rolling_buffers = np.frombuffer(program, ROLLING_BUFFER, count, int(header["rolling_buffers"])).copy()

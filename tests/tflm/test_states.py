@@ -14,9 +14,9 @@ from stepping import STEPS, differing
 import tflm_memopt
 from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.program import HEADER, ROLLING_BUFFER
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
@@ -94,7 +94,7 @@ def test_verify_in_steps() -> None:
 
 def _beginning_otherwise(model: bytes) -> bytes:
     source = read(model)
-    (program,) = programs(source.graph)
+    (program,) = (region.program for region in regions(source))
     header = np.frombuffer(program, HEADER, 1)[0]
     rolling_buffers = np.frombuffer(program, ROLLING_BUFFER, 3, int(header["rolling_buffers"])).copy()
     rolling_buffers["fill"] ^= 64
@@ -105,7 +105,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 def test_another_programs_state_is_refused() -> None:
     """The memory for a state may hold another model's rows, which the program must not read."""
     (own,), (other,) = (
-        programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
+        [region.program for region in regions(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model))]
+        for seed in (1, 2)
     )
     state, x = host.new_state(own), np.zeros(16, np.int8)
     for _ in range(2):

@@ -19,13 +19,13 @@ from property.oracle import assert_same_bytes, original, rewrite, rewritten, run
 import tflm_memopt
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import FLOATS
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict
 
 EXAMPLES = settings(max_examples=examples(8))
@@ -164,7 +164,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
     x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
     data = net.model(gather_nd(net, x, indices))
     inputs = [np.zeros((1, 6, 3), np.int8), np.array([[0, 5], [0, index]], np.int32)]
-    (program,) = programs(read(rewrite(data)[0]).graph)
+    (program,) = (region.program for region in regions(read(rewrite(data)[0])))
     with pytest.raises(ModelError, match="outside of its table"):
         host.run(program, inputs, [6])
 

@@ -166,16 +166,6 @@ def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
             entry.shape = np.array([1, op.writes.h, op.writes.w, op.writes.c // item], np.int32)
 
 
-def programs(rewritten: Graph) -> Sequence[bytes]:
-    """Return the programs in a rewritten model, in the order of its operators."""
-    found = []
-    for op in rewritten.ops:
-        if op.type == "CUSTOM" and op.options.get("custom_code") in (REGION, CONV, DENSE, GROUP):
-            data = next(rewritten.tensors[t].data for t in reversed(op.inputs) if rewritten.tensors[t].data is not None)
-            found.append(b"" if data is None else data.tobytes())
-    return found
-
-
 MOST_LINES = 32
 """Maximum number of groups that a custom operator describes as text. More text would take more flash."""
 

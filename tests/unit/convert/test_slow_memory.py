@@ -15,12 +15,12 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.runtime import guard
+from tflm_memopt.runtime.regions import regions
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
@@ -96,7 +96,7 @@ def test_a_tensor_of_two_regions_stays_fast() -> None:
     data = net.model(net.conv2d(net.add(net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)), y), 4))
     made = tflm_memopt.optimize(data, memory={"fast": 3_000, "slow": SLOW})
     assert made.report.memories and made.report.memories.slow
-    assert len(programs(read(made.model).graph)) == 2
+    assert len(regions(read(made.model))) == 2
     assert guard.guarded_runs(read(made.model), [], seed=0)[1] == ""
 
 
