@@ -62,11 +62,16 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
         # The rows of a sliding input must not become columns, since the input arrives row by row.
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
         for anchor in graph.ops:
-            ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
-            if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
-                continue
-            graph = rewrite(graph, ops) or graph
+            new = rewrite(graph, anchor) if has(anchor, 0) and anchor.outputs else None
+            if new is not None and _changed(graph, new).isdisjoint(left_alone):
+                graph = new
     return graph
+
+
+def _changed(before: Graph, after: Graph) -> set[int]:
+    """Return the operators of the original model whose operators a rewrite has replaced."""
+    kept = {id(op) for op in after.ops}
+    return {i for op in before.ops if id(op) not in kept for i in op.stands_for}
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:

@@ -4,22 +4,18 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, REDUCTIONS, OperatorContext
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
+from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    """Transpose the input so that the reduced axes are adjacent. The order in which values are added stays the same."""
     if op.type not in REDUCTIONS or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     context = OperatorContext(graph, op)
-    valid = context.axes() <= set(range(len(context.input().shape)))
-    return (op,) if valid and not context.is_image() and context.run() is None else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    """Transpose the input so that the reduced axes are adjacent. The order in which values are added stays the same."""
-    (op,) = ops
-    made, context = NewOps(graph, op), OperatorContext(graph, op)
-    x, reduced = context.input(), context.reduced()
+    x = context.input()
+    if not context.axes() <= set(range(len(x.shape))) or context.is_image() or context.run() is not None:
+        return None
+    made, reduced = NewOps(graph, op), context.reduced()
     kept = [a for a, d in enumerate(x.shape) if d > 1 and not reduced[a] and a > reduced.index(True)]
     order = [*(a for a in range(len(x.shape)) if a not in kept), *kept]
     behind = made.put(x, tuple(x.shape[a] for a in order))

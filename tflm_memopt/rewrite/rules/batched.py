@@ -27,17 +27,15 @@ ALONE = frozenset(
 ) | REDUCTIONS  # fmt: skip
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator on a batch if the operator cannot run row by row or an operand is already split into images."""
+def _has_batch(graph: Graph, op: Op) -> bool:
+    """Return whether an operator on a batch cannot run row by row, or reads an operand that is split into images."""
     if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
-        return None
+        return False
     output = graph.tensors[op.outputs[0]]
     images = output.shape[0] if len(output.shape) > 1 else 1
-    batched = 1 < images <= MAX_IMAGES and all(_fits(graph.tensors[t], images) for t in op.inputs if t != ABSENT)
-    if not batched:
-        return None
-    apart = not _joins(graph, images).keys().isdisjoint(op.inputs)
-    return (op,) if apart or not has_rows(graph, op) else None
+    if not 1 < images <= MAX_IMAGES or not all(_fits(graph.tensors[t], images) for t in op.inputs if t != ABSENT):
+        return False
+    return not _joins(graph, images).keys().isdisjoint(op.inputs) or not has_rows(graph, op)
 
 
 def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
@@ -55,9 +53,10 @@ def _fits(tensor: Tensor, images: int) -> bool:
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
     """Repeat the operator for each image. All operators on one image come before the operators on the next image."""
-    (op,) = ops
+    if not _has_batch(graph, op):
+        return None
     images = graph.tensors[op.outputs[0]].shape[0]
     if _depends_on_image(graph, op) or len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
         return None

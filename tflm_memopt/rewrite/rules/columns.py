@@ -44,16 +44,6 @@ Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction along columns or a window of too many rows, and all operators whose rows and columns must be
-    exchanged together.
-    """
-    if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
-        return None
-    part = _part(graph, op)
-    return part if max(_waiting(graph, part, 1), default=0) and not any(_waiting(graph, part, 2)) else None
-
-
 def _reduces_columns(graph: Graph, op: Op) -> bool:
     if op.type not in REDUCTIONS or not has(op, 1):
         return False
@@ -83,7 +73,16 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
             yield graph.tensors[op.inputs[0]].nbytes
 
 
-def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | None:
+def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
+    """Exchange rows and columns of a reduction along columns or of a window of too many rows, together with all
+    operators whose rows and columns must be exchanged, too.
+    """
+    if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
+        return None
+    ops = _part(graph, op)
+    waiting = max(_waiting(graph, ops, 1), default=0)
+    if not waiting or any(_waiting(graph, ops, 2)):
+        return None
     inside = {op.index for op in ops}
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
@@ -94,9 +93,7 @@ def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | None:
         is_border = t in graph.inputs or t in graph.outputs
         if 1 not in tensor.shape[1:3] and (is_border or any(one.type not in MOVES for one in near)):
             transposed += tensor.nbytes
-    if transposed and transposed * worth > max(_waiting(graph, ops, 1), default=0):
-        return None
-    return supported(*_rewritten(graph, ops))
+    return None if transposed and transposed * worth > waiting else supported(*_rewritten(graph, ops))
 
 
 def _part(graph: Graph, anchor: Op) -> Ops:

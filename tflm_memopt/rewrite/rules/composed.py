@@ -7,17 +7,16 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops
 
 EPSILON = 1e-6
 """Least divisor of L2_NORMALIZATION (micro/kernels/l2norm.cc)."""
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
+def _is_composed(graph: Graph, op: Op) -> bool:
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
     types = {None if t is None else t.dtype for t in tensors}
-    is_composed = (op.type in FLOATS and types == {"FLOAT32"}) or (op.type in WIDE and types == {"INT16"})
-    return (op,) if is_plain_select(graph, op) or is_composed else None
+    return (op.type in FLOATS and types == {"FLOAT32"}) or (op.type in WIDE and types == {"INT16"})
 
 
 def is_plain_select(graph: Graph, op: Op) -> bool:
@@ -26,9 +25,10 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
     return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
     """Replace the operator. If a new operator stays builtin, annotate() restores the original operator."""
-    (op,) = ops
+    if not (is_plain_select(graph, op) or _is_composed(graph, op)):
+        return None
     made = NewOps(graph, op)
     {**FLOATS, **WIDE}.get(op.type, _chosen)(made)
     return replace_ops(made.extended, {op.index: tuple(made.ops)})

@@ -11,8 +11,8 @@ from tflm_memopt.ops.context import CONVOLUTIONS
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a BATCH_TO_SPACE_ND and all operators back to a SPACE_TO_BATCH_ND with equal block sizes."""
+def _chain(graph: Graph, op: Op) -> Ops | None:
+    """Return a BATCH_TO_SPACE_ND and all operators back to a SPACE_TO_BATCH_ND."""
     if op.type != "BATCH_TO_SPACE_ND":
         return None
     chain = [op]
@@ -25,7 +25,9 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return tuple(chain) if complete else None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    if (ops := _chain(graph, op)) is None:
+        return None
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     blocks = integers_of(graph, first, 1)
     borders = [integers_of(graph, op, 2) for op in (first, ops[0])]
@@ -36,9 +38,9 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | None:
         return None
     shapes = _shapes(graph, ops)
     found = _dilated(graph, ops, *shapes).supported() if shapes else None
-    for op in ops[1:]:
-        if found and not found.consumers(op.outputs[0]) and op.outputs[0] not in found.outputs:
-            found = replace_ops(found, {op.index: ()})
+    for one in ops[1:]:
+        if found and not found.consumers(one.outputs[0]) and one.outputs[0] not in found.outputs:
+            found = replace_ops(found, {one.index: ()})
     return found
 
 

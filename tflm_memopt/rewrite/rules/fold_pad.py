@@ -4,21 +4,14 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, OperatorContext
-from tflm_memopt.rewrite.rules.rule import Ops, has, has_rows, integers_of, refused, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import has, has_rows, integers_of, refused, replace_ops, same_numbers
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    if op.type not in ("PAD", "PADV2"):
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    readers = graph.consumers(op.outputs[0]) if op.type in ("PAD", "PADV2") else ()
+    if not readers or not _adds_zero_points(graph, op) or not all(_can_pad(graph, op, one) for one in readers):
         return None
-    readers = graph.consumers(op.outputs[0])
-    return (op, *readers) if any(r.type in CONVOLUTIONS for r in readers) else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    pad, *readers = ops
-    if not (_adds_zero_points(graph, pad) and all(_can_pad(graph, pad, op) for op in readers)):
-        return None
-    return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
+    return replace_ops(graph, {op.index: (), **{one.index: (_padded(graph, op, one),) for one in readers}})
 
 
 def _can_pad(graph: Graph, pad: Op, op: Op) -> bool:

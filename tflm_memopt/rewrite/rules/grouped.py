@@ -6,27 +6,26 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import PIECE
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
+from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 MAX_GROUPS = 64
 """Maximum number of groups that become convolutions. Each convolution takes space in the program."""
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
     if op.type != "CONV_2D" or not has(op, 1) or len(op.outputs) != 1:
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
     if len(source.shape) != 4 or len(filter_.shape) != 4 or filter_.data is None or filter_.data.shape != filter_.shape:
         return None
-    groups = _groups(graph, op)
-    fits = groups > 1 and source.shape[3] % groups == filter_.shape[0] % groups == 0
-    return (op,) if fits and (filter_.shape[3] == 1 or groups <= MAX_GROUPS) else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    made = NewOps(graph, ops[0])
-    _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
-    return made.supported()
+    groups, made = _groups(graph, op), NewOps(graph, op)
+    if groups <= 1 or source.shape[3] % groups or filter_.shape[0] % groups:
+        return None
+    if filter_.shape[3] == 1:
+        _depthwise(made)
+    elif groups <= MAX_GROUPS:
+        _apart(made)
+    return made.supported() if made.ops else None
 
 
 def _groups(graph: Graph, op: Op) -> int:

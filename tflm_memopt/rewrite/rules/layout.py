@@ -10,43 +10,31 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.rewrite.rules.columns import add_rearranged, can_rearrange, connected, neighbours
+from tflm_memopt.rewrite.rules.columns import add_rearranged, can_rearrange, connected
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops, same_numbers, supported
 
 Order = tuple[int, ...]
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other, or connected operators that can run without transpositions."""
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    """Remove two transpositions that undo each other, or exchange the axes of connected operators."""
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
         return None
     if before is not None and _order(graph, before) == _inverse(order):
-        return op, before
+        return _as_view(graph, op, before)
     sides = [(before, order), *((after, _inverse(order)) for after in graph.consumers(op.outputs[0]))]
     starts = [(one, other) for one, other in sides if one is not None and can_rearrange(graph, one, other)]
     if not starts:
         return None
     start, order = starts[0]
-    found = connected(graph, start, _maps, order)
-    around = (near for inner in found for near in neighbours(graph, _maps(graph, inner)) if near.type == "TRANSPOSE")
-    together = {one.index: one for one in (op, *found, *around)}
-    return op, start, *(one for one in together.values() if one not in (op, start))
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    inside = frozenset(op.index for op in ops if op.type != "TRANSPOSE")
-    if not inside:
-        return _as_view(graph, *ops)
-    op, start = ops[:2]
-    order = _order(graph, op) or ()
-    order = order if op.inputs[0] in start.outputs else _inverse(order)
+    inside = frozenset(one.index for one in connected(graph, start, _maps, order) if one.type != "TRANSPOSE")
     moved = _Transposed(graph, order, inside, NewOps(graph, start))
-    for op in (op for op in graph.ops if op.index in inside):
-        maps = _maps(graph, op)
-        if any(t in maps and graph.producer(t) is None and t not in graph.inputs for t in op.inputs):
+    for one in (one for one in graph.ops if one.index in inside):
+        maps = _maps(graph, one)
+        if any(t in maps and graph.producer(t) is None and t not in graph.inputs for t in one.inputs):
             return None  # The tensor is a state.
-        moved.add(op)
+        moved.add(one)
     return supported(moved.made.extended, moved.new) if moved.spared > moved.added else None
 
 

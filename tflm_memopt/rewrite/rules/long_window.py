@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, has_rows, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
 """Maximum number of outputs of the original operator in one row of the new operator. The filters grow by an equal
@@ -53,14 +53,6 @@ class LongWindow:
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis is not matched."""
-    long = long_window(graph, op)
-    if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
-        return None
-    return (op,)
-
-
 def long_window(graph: Graph, op: Op) -> LongWindow | None:
     pools = op.type in POOLS
     if op.type not in (*CONVOLUTIONS, *POOLS) or not op.options or not (pools or has(op, 1)):
@@ -81,17 +73,19 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
     return None
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
-    made = _rewritten(graph, op)
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    """Rewrite an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis stays."""
+    long = long_window(graph, op)
+    if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
+        return None
+    made = _rewritten(graph, op, long)
     if made is None or not all(has_rows(made.extended, part) for part in made.ops if part.type != "RESHAPE"):
         return None
     return made.supported()
 
 
-def _rewritten(graph: Graph, op: Op) -> NewOps | None:
-    long = long_window(graph, op)
-    if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
+def _rewritten(graph: Graph, op: Op, long: LongWindow) -> NewOps | None:
+    if (long.along.before or long.along.after) and not _ignores_zeros(graph, op):
         return None
     form = form_of(graph, op, long)
     if form is not None:

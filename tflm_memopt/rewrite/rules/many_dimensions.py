@@ -11,7 +11,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import COMPARISONS
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops
+from tflm_memopt.rewrite.rules.rule import NewOps
 
 MAPPED = frozenset(
     {
@@ -28,15 +28,10 @@ BROADCAST = frozenset(
 Whole = tuple[bool, ...]
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
     if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
         return None
-    return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
-    if (shapes := _shapes(graph, op)) is None:
+    if len(graph.tensors[op.outputs[0]].shape) <= 4 or (shapes := _shapes(graph, op)) is None:
         return None
     made, inputs = NewOps(graph, op), list[TensorId]()
     repeated, (*joined, output) = shapes

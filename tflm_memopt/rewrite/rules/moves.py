@@ -12,23 +12,26 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, refused, replace_ops, sole_readers
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a chain of operators with one reader each. The last operator must not reshape to a single row."""
+def _chain(graph: Graph, op: Op) -> Ops:
+    """Return a chain of operators with one reader each. The last operator does not reshape to a single row."""
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
-        return None
+        return ()
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
     readers = sole_readers(graph, op, types, len(graph.ops))
     chain = [op, *takewhile(lambda reader: reader.type == VIEW or _moves(graph, reader), readers)]
     while chain[-1].type == VIEW and any_rows(graph.tensors[chain[-1].outputs[0]].shape).h == 1:
         chain.pop()
-    return tuple(chain) if len(chain) > 1 else None
+    return tuple(chain)
 
 
 def _moves(graph: Graph, op: Op) -> bool:
     return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    ops = _chain(graph, op)
+    if len(ops) < 2:
+        return None
     one = _as_one(ops)
     moved = row_op(OperatorContext(graph, one))
     if isinstance(moved, Unsupported) or any(op.type != VIEW and refused(graph, op) for op in ops):

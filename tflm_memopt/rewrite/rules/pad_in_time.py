@@ -5,39 +5,33 @@ Converters write a causal convolution as a PAD of time steps and a RESHAPE, whic
 
 from dataclasses import replace
 
-import numpy as np
-
-from tflm_memopt.model.graph import VIEW, Graph, Op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, replace_ops
+from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, renamed
+from tflm_memopt.rewrite.rules.rule import NewOps, has, replace_ops
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a PAD of [1, steps, channels] and all its readers. Each reader must only put the steps into one row."""
-    if op.type not in ("PAD", "PADV2") or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
+def rewrite(graph: Graph, pad: Op) -> Graph | None:
+    """Move the change of shape before a PAD of [1, steps, channels], so that the next operators read the padded row
+    directly. Each reader of the PAD must only put the steps into one row.
+    """
+    data = graph.tensors[pad.inputs[1]].data if pad.type in ("PAD", "PADV2") and has(pad, 1) else None
+    if data is None or data.shape != (3, 2) or pad.outputs[0] in graph.outputs:
         return None
-    shape, readers = graph.tensors[op.outputs[0]].shape, graph.consumers(op.outputs[0])
-    if len(shape) != 3 or shape[0] != 1 or op.outputs[0] in graph.outputs or not readers:
-        return None
-    alike = all(
-        r.type in ("RESHAPE", VIEW) and r.outputs and graph.tensors[r.outputs[0]].shape == (1, *shape) for r in readers
-    )
-    return (op, *readers) if alike else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    """Move the change of shape before the PAD, so that the next operators read the padded row directly."""
-    pad, *readers = ops
-    has_pairs = np.asarray(graph.tensors[pad.inputs[1]].data).shape == (3, 2)
-    if not has_pairs or any(r.outputs[0] in graph.outputs for r in readers):
+    x, y, readers = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]], graph.consumers(pad.outputs[0])
+    if len(y.shape) != 3 or y.shape[0] != 1 or not all(_is_row(graph, one, y) for one in readers) or not readers:
         return None
     made = NewOps(graph, pad)
-    x, y = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     row = made.shaped(x.id, 1, *x.shape)
-    amounts = made.integers([(0, 0), *np.asarray(graph.tensors[pad.inputs[1]].data).tolist()])
+    amounts = made.integers([(0, 0), *data.tolist()])
     padded = made.put(y, (1, *y.shape))
     new = replace(pad, inputs=(row, amounts, *pad.inputs[2:]), outputs=(padded,), sources=pad.stands_for)
     graph = replace_ops(made.extended, {pad.index: (*made.ops, new)})
     graph = replace_ops(graph, {reader.index: () for reader in readers})
-    views = {reader.outputs[0] for reader in readers}
-    read = {o.index: (replace(o, inputs=tuple(padded if t in views else t for t in o.inputs)),) for o in graph.ops}
-    return replace_ops(graph, read)
+    names = {reader.outputs[0]: padded for reader in readers}
+    after = (op for view in names for op in graph.consumers(view))
+    return replace_ops(graph, {op.index: (replace(op, inputs=renamed(op.inputs, names)),) for op in after})
+
+
+def _is_row(graph: Graph, reader: Op, steps: Tensor) -> bool:
+    if reader.type not in ("RESHAPE", VIEW) or not reader.outputs or reader.outputs[0] in graph.outputs:
+        return False
+    return graph.tensors[reader.outputs[0]].shape == (1, *steps.shape)

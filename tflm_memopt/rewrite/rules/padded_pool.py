@@ -11,7 +11,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.context import POOLS
 from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops, without_padding
 
 MOST_CLIPPED = 16
 """Maximum number of windows with padding. Each of these windows has its own operators in the program."""
@@ -24,15 +24,11 @@ class _Part(NamedTuple):
     windows: int
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
+def rewrite(graph: Graph, op: Op) -> Graph | None:
     long = long_window(graph, op) if op.type in POOLS else None
-    padded = long is not None and (long.along.before > 0 or long.along.after > 0)
-    return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
-    if (long := long_window(graph, op)) is None:
+    if long is None or long.kernel <= MAX_KERNEL_H or long.along.output <= 1:
+        return None
+    if not (long.along.before > 0 or long.along.after > 0):
         return None
     parts = list(_parts(long))
     clipped = sum(part.windows == 1 for part in parts)

@@ -18,11 +18,8 @@ Ops = tuple[Op, ...]
 class Rule(Protocol):
     @property
     def __name__(self) -> str: ...
-    def match(self, graph: Graph, op: Op) -> Ops | None:
-        """Return the operators to rewrite if `op` is their first operator, and otherwise None."""
-
-    def rewrite(self, graph: Graph, ops: Ops) -> Graph | None:
-        """Return the new graph, or None if the operators stay."""
+    def rewrite(self, graph: Graph, op: Op) -> Graph | None:
+        """Return the graph after a rewrite of operators that begin with `op`, or None if the operators stay."""
         ...
 
 

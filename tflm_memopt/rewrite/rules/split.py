@@ -10,14 +10,9 @@ from tflm_memopt.ops.context import PIECE
 from tflm_memopt.rewrite.rules.rule import Ops, has, has_rows, integers_of, replace_ops
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    split = op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options
-    return (op,) if split and has(op, int(op.type == "SPLIT")) else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
-    parts = _parts(graph, op)
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    is_split = op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options
+    parts = _parts(graph, op) if is_split and has(op, int(op.type == "SPLIT")) else None
     if parts is None or len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
         return None
     pieces = _pieces(graph, op, parts)

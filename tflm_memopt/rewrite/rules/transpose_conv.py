@@ -3,14 +3,11 @@
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.rewrite.rules.rule import Ops, replace_ops
+from tflm_memopt.rewrite.rules.rule import replace_ops
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    return (op,) if op.type == "TRANSPOSE_CONV" and len(op.inputs) in (3, 4) else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    if op.type != "TRANSPOSE_CONV" or len(op.inputs) not in (3, 4):
+        return None
     _, filter_, source, *bias = op.inputs
     return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})

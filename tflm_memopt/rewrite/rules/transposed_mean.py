@@ -1,31 +1,24 @@
 """Replaces a TRANSPOSE to NCHW and a MEAN over height and width by a MEAN on the NHWC tensor."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, OperatorContext
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, same_numbers, sole_readers, supported
+from tflm_memopt.rewrite.rules.rule import NewOps, integers_of, same_numbers, sole_readers, supported
 
 NHWC_TO_NCHW = [0, 3, 1, 2]
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    """Match TRANSPOSE(0, 3, 1, 2) followed by one or two MEANs. Each MEAN must be the only reader of its input."""
-    if op.type != "TRANSPOSE" or len(graph.tensors[op.inputs[0]].shape) != 4:
-        return None
-    if integers_of(graph, op, 1) != NHWC_TO_NCHW:
-        return None
-    chain = list(sole_readers(graph, op, ("MEAN",), 2))
-    return (op, *chain) if chain else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    """Apply each MEAN to the NHWC tensor. A tensor between two MEANs keeps its scale, so that its values are rounded as
-    before.
+def rewrite(graph: Graph, transpose: Op) -> Graph | None:
+    """Apply one or two MEANs after a TRANSPOSE to the NHWC tensor. Each MEAN must be the only reader of its input. A
+    tensor between two MEANs keeps its scale, so that its values are rounded as before.
     """
-    transpose, *means = ops
+    if transpose.type != "TRANSPOSE" or integers_of(graph, transpose, 1) != NHWC_TO_NCHW:
+        return None
+    means = list(sole_readers(graph, transpose, ("MEAN",), 2))
     same = same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]])
-    steps = _steps(graph, ops) if same else None
+    steps = _steps(graph, transpose, means) if same else None
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
         return None
     made, x, sources = NewOps(graph, transpose), transpose.inputs[0], transpose.stands_for
@@ -39,12 +32,11 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | None:
     return supported(made.extended, {transpose.index: (), **{op.index: (op,) for op in made.ops}})
 
 
-def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
+def _steps(graph: Graph, transpose: Op, means: Sequence[Op]) -> tuple[tuple[int, ...], ...] | None:
     """Return the NHWC axes that each MEAN reduces, or None if the axes are not constant or the shapes do not match."""
-    transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
     left = NHWC_TO_NCHW
-    if graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
+    if len(sizes) != 4 or graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
         return None
     steps = []
     for op in means:

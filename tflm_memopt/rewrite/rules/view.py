@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, VIEW_OF, Graph, Op
-from tflm_memopt.rewrite.rules.rule import Ops, replace_ops
+from tflm_memopt.rewrite.rules.rule import replace_ops
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    return (op,) if op.type in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    if op.type not in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"):
+        return None
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     if x.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL") or x.dtype != y.dtype:
         return None

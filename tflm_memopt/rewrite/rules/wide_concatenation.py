@@ -4,17 +4,14 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops
+from tflm_memopt.rewrite.rules.rule import NewOps
 
 
-def match(graph: Graph, op: Op) -> Ops | None:
-    wide = op.type in ("CONCATENATION", "PACK") and len(op.inputs) > MAX_INPUTS
-    return (op,) if wide and ABSENT not in op.inputs else None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph | None:
-    (op,) = ops
-    return _chained(graph, op).supported() if op.type != "PACK" or _is_whole(graph, op) else None
+def rewrite(graph: Graph, op: Op) -> Graph | None:
+    is_wide = op.type in ("CONCATENATION", "PACK") and len(op.inputs) > MAX_INPUTS and ABSENT not in op.inputs
+    if not is_wide or (op.type == "PACK" and not _is_whole(graph, op)):
+        return None
+    return _chained(graph, op).supported()
 
 
 def _is_whole(graph: Graph, op: Op) -> bool:
