@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tflm_memopt.convert import annotation, pipeline
+from tflm_memopt.convert import annotation
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower import numbers
 from tflm_memopt.lower.numbers import Numbers
@@ -31,6 +31,7 @@ from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rowgraph.fold import narrowed
 from tflm_memopt.rowgraph.fold_graph import without_dead_channels
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, input_mode
+from tflm_memopt.rowgraph.sliding import with_sliding
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
@@ -110,7 +111,7 @@ def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[Annot
     """Yield graphs of a sliding input in which fewer and fewer operators keep rows, and then the original graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # The rewritten model may be made from another original.
-            yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
+            yield with_sliding(annotated, mode.rows, layers)[0]
     yield annotated
 
 

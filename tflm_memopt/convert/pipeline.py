@@ -23,7 +23,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import rematerialisation
-from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph, SlidingWindow
+from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
@@ -56,11 +56,13 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
     """Return the row graph to plan, or None if the model has no row operators. Raises UsageError if the input cannot be
     in the requested place.
     """
-    annotated, window = slide(annotated, options.input)
+    mode, window = options.input, None
+    if mode.where == SLIDING:
+        annotated, window = with_sliding(annotated, mode.rows, mode.layers)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
         return None
-    graph = with_input(replace(graph, window=window), options.input)
+    graph = with_input(replace(graph, window=window), mode)
     verify(graph, "placing the input")
     graph = pack_for(graph, options.target, wide=options.wide)
     if options.speeds:
@@ -124,16 +126,6 @@ def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
 def for_two_cores(graph: RowGraph) -> RowGraph:
     behind = COUNTER_BYTES * len(graph.ops)
     return replace(graph, ops={key: replace(op, core_1_counters=behind) for key, op in graph.ops.items()})
-
-
-def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window.
-
-    Raises UsageError if the model cannot have a sliding input.
-    """
-    if mode.where != SLIDING:
-        return annotated, None
-    return with_sliding(annotated, mode.rows, mode.layers)
 
 
 def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation, ...]) -> RowGraph:
