@@ -1,7 +1,7 @@
 """The report of a conversion, which the file NAME.report.json contains."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
@@ -200,18 +200,18 @@ class FasterPlan:
     arena: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Contents of NAME.report.json. Sizes are in bytes, and both arenas are for the ABI `arena.abi`."""
 
     model: str
     diagnosis: Diagnosis
-    changed: bool
+    changed: bool = False
     why_unchanged: str
     input: str
     """Place of the input: "arena", "stream:ROWS" or "external"."""
-    source: SourceReport | None
-    window: WindowReport | None
+    source: SourceReport | None = None
+    window: WindowReport | None = None
     op_per: str
     target: str
     """Target whose kernels the model's weights are packed for."""
@@ -220,29 +220,29 @@ class Report:
     max_instructions: int | None
     without: tuple[str, ...]
     """Planning techniques that the user switched off."""
-    overhead: float
+    overhead: float = 1.0
     """Compute factor F: the plan's multiply-accumulates, divided by those of the original model."""
     macs: BeforeAfter[int]
-    instructions: Mapping[str, int]
+    instructions: Mapping[str, int] = field(default_factory=dict)
     """Maps a core to the estimated instructions of an inference, without builtin operators."""
-    dead_channels: int
+    dead_channels: int = 0
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
-    proven: bool
+    proven: bool = False
     """Whether no layout of the plan's groups can have a smaller arena head."""
-    groups: tuple[GroupReport, ...]
+    groups: tuple[GroupReport, ...] = ()
     flash: BeforeAfter[int]
     """Number of bytes of the .tflite files."""
     kept_builtin: tuple[KeptBuiltin, ...]
-    interface: tuple[InterfaceReport, ...]
+    interface: tuple[InterfaceReport, ...] = ()
     interface_kept: tuple[str, ...]
     """Inputs and outputs that `--int8-io` could not change, with the reasons."""
     boards: tuple[str, ...]
     """Ids of the known boards on which the rewritten model fits together with the core software."""
     original_boards: tuple[str, ...]
-    seconds: float
+    seconds: float = 0.0
     cut_short: tuple[str, ...] = ()
     """Names of searches that stopped at the effort limit."""
     balance: Balance | None = None
