@@ -35,6 +35,7 @@ from property.shapes import examine as examine_shapes
 from property.sliding import examine as examine_window
 from property.sliding import examine_recipe as examine_slid
 from property.test_builtin_models import examine_builtin
+from property.test_damaged_plans import examine_damaged
 from property.test_partial_sums import examine_parts
 from property.test_random_models import drawn as options
 from property.test_random_models import examine, examine_forced
@@ -116,7 +117,7 @@ def sums(cases: range) -> list[Failure]:
 
 
 def plans(cases: range) -> list[Failure]:
-    return each(cases, examine_forced)
+    return each(cases, examine_forced) + each(cases, examine_damaged)
 
 
 def files(cases: range) -> list[Failure]:

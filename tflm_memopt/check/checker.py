@@ -120,6 +120,10 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 def _check_order(group: Group, graph: RowGraph) -> None:
     for stage in group.stages if group.is_reversed else ():
         op = graph.ops[stage.op]
+        if graph.source and graph.source.tensor in op.inputs:
+            raise PlanError(f"{op.name} cannot run from the last row to the first: it reads the caller's rows")
+        if group.stripes and not stage.stripes(group.stripes):
+            raise PlanError(f"{op.name} cannot run row by row among tiles that run from the last to the first")
         if not can_be_reversed(op, pixels=group.stripes > 0):
             raise PlanError(f"{op.name} cannot run from the last row to the first: its result depends on the order")
 

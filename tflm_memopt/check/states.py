@@ -26,8 +26,9 @@ class _Event(NamedTuple):
     who: str
     row: int
     """Index of the row. The first new row of an inference has index 0, and older rows have negative indices."""
-    slot: int | None = None
-    """Distance in rows from the oldest row to the written row, or None for a read."""
+    at: int
+    """Distance in rows from the oldest row, or from the end of the buffer if the number is negative."""
+    writes: bool = False
 
 
 class StateReplay:
@@ -47,13 +48,16 @@ class StateReplay:
         op, y = step.op, step.current.row
         if op.message is not None:
             self.messages.append(MessageRow(op.message, op.sends, y, op.reads[0].row_bytes))
-        for tensor, row in self._read(op, y):
-            self._events[tensor].append(_Event(str(step), row))
+        for tensor, row, at in self._read(op, y):
+            self._events[tensor].append(_Event(str(step), row, at))
         if op.state_write:
             row, _ = op.rows_read(0, y)
-            self._events[op.state_write.tensor].append(_Event(str(step), row, slot=y))
+            self._events[op.state_write.tensor].append(_Event(str(step), row, y, writes=True))
         for rolling_buffer in op.updates:
-            self._events[rolling_buffer.tensor] += [_Event(str(step), y - 1), _Event(str(step), y, slot=y)]
+            self._events[rolling_buffer.tensor] += [
+                _Event(str(step), y - 1, y - 1),
+                _Event(str(step), y, y, writes=True),
+            ]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
         """Raise PlanError if a group uses states or messages, but does not run row by row in forward order."""
@@ -63,25 +67,30 @@ class StateReplay:
             if does and ((states and group.stripes) or group.is_reversed):
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
-    def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
+    def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the state, the row and its place in the rolling buffer. An operand begins at the oldest row of the
+        buffer, and rows above a window end at the newest row.
+        """
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
                 rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
                 first, end = op.rows_read(k, y)
                 for row in range(first * size // rows.row_bytes, -(-end * size // rows.row_bytes)):
-                    yield tensor, row - rows.h
+                    yield tensor, row - rows.h, row
         if op.older is not None:
             w = op.window
             for tap in range(w.kernel_h):
                 row = y * w.stride_h - w.pad_top + tap * w.dilation_h
                 if row < 0:
-                    yield op.older, row
+                    yield op.older, row, row
 
     def check(self) -> None:
         placed = {state.tensor: state for state in self.plan.states}
         window = placed.pop(WINDOW, None)
         if (window.depth if window else 0) != self.window:
             raise PlanError(f"the sliding input is complete after {self.window} inferences, but the plan has {window}")
+        if window and self.plan.states[-1] != PlacedState(WINDOW, window.offset, self.window, 0, 1, 0):
+            raise PlanError(f"the counter of the sliding input is not the last state or is {window}")
         if placed.keys() != self.rolling_buffers.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rolling_buffers)}")
         self._check_bytes()
@@ -98,8 +107,10 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        # Only the last region has a counter of inferences.
+        # Only the last region has a counter of inferences, next to its own states.
         last = [home for home in self._homes if home][-1:]
+        if self.window and self.plan.states[-2].tensor not in last[0]:
+            raise PlanError("the counter of the sliding input is not in the last region")
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
             end = INDEX_BYTES * len(own)
@@ -113,13 +124,12 @@ class StateReplay:
         slots: list[int | None] = [FILL] * state.depth
         for step in range(LAPS * lap + 1):
             oldest = step * state.advance % state.depth
-            for who, row, slot in self._events[state.tensor]:
-                if slot is not None:
-                    slots[(oldest + slot) % state.depth] = step * new + row
-                    continue
-                wanted = step * new + row
-                found = slots[(oldest + state.depth + row) % state.depth]
-                if found != (wanted if wanted >= 0 else FILL):
+            for who, row, at, writes in self._events[state.tensor]:
+                wanted, place = step * new + row, (oldest + at) % state.depth
+                found = slots[place]
+                if writes:
+                    slots[place] = wanted
+                elif found != (wanted if wanted >= 0 else FILL):
                     raise PlanError(
                         f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
                         f"{'no row' if found is FILL else f'row {found - step * new}'}"

@@ -11,7 +11,7 @@ import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, place, shallower_rolling_buffers
+from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, groups, place, shallower_rolling_buffers, with_step
 from unit.plan.sketch import Sketch, random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
@@ -95,6 +95,19 @@ def test_an_operator_that_the_plan_leaves_out() -> None:
     found = plan(s.row_graph(y), Options(seconds=0.2))
     with pytest.raises(PlanError, match=r"the plan runs operators \[\], but the graph has \[0\]"):
         check(replace(found, steps=()), s.row_graph(y))
+
+
+@pytest.mark.parametrize("name", ["streamed", "external"])
+def test_rows_of_the_caller_are_not_read_backwards(name: str) -> None:
+    real = subject(name)
+    source = real.planned.graph.source
+    assert source
+    reads = {key for key, op in real.planned.graph.ops.items() if source.tensor in op.inputs}
+    for n, group in groups(real.planned.plan):
+        if reads.intersection(stage.op for stage in group.stages):
+            backwards = with_step(real.planned.plan, n, replace(group, is_reversed=True))
+            with pytest.raises(PlanError, match="it reads the caller's rows"):
+                check(backwards, real.planned.graph)
 
 
 def test_a_stream_is_read_in_the_first_group_only() -> None:

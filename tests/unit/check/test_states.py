@@ -7,6 +7,7 @@ from typing import Any
 import memories
 import pytest
 import streaming
+from models import Net
 from planning import plan_of
 
 from tflm_memopt.check.checker import check
@@ -17,6 +18,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.plan.planner import plan
 from tflm_memopt.rowgraph.graph import RowGraph
+from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
 
 QUICK = ConversionOptions(seconds=0, effort=0.1, tiles=None)
 
@@ -77,6 +79,37 @@ def test_cells_in_a_rolling_buffer() -> None:
     states = done.plan.states
     deeper = replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2)))
     assert "is updated in place" in refused(deeper, done.graph)
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+def test_a_state_that_is_read_as_an_operand_has_no_more_rows_than_the_operand(factor: int) -> None:
+    """An operand begins at the oldest row of the rolling buffer."""
+    done = slid("SAME")
+    check(done.plan, done.graph)
+    read_whole = {t for op in done.graph.ops.values() if not op.updates for t in op.inputs}
+    end = max(state.offset + state.nbytes for state in done.plan.states)
+    for number, state in enumerate(done.plan.states):
+        if state.tensor in read_whole:
+            states = [*done.plan.states]
+            states[number] = replace(state, depth=factor * state.depth, offset=end + 2)
+            assert "after a reset finds" in refused(replace(done.plan, states=tuple(states)), done.graph)
+
+
+@pytest.mark.parametrize("changes", [{"advance": 0}, {"advance": 2}, {"fill": 1}, {"row_bytes": 1}])
+def test_another_counter_of_a_sliding_input(changes: dict[str, int]) -> None:
+    done = slid("VALID")
+    *states, counter = done.plan.states
+    other = replace(done.plan, states=(*states, replace(counter, **changes)))
+    assert "the counter of the sliding input" in refused(other, done.graph)
+    assert "is not the last state" in refused(replace(done.plan, states=(counter, *states)), done.graph)
+
+
+@cache
+def slid(padding: str) -> Planned:
+    net = Net()
+    x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding=padding)
+    options = replace(QUICK, input=InputMode(SLIDING, 2))
+    return plan_of(read(net.model(net.fully_connected(x, 2))).graph, options)
 
 
 @cache

@@ -123,6 +123,13 @@ def misaligned(plan: Plan) -> Mutants:
             yield f"{b.role} {b.key}", replace(moved, head=plan.head + 16)
 
 
+def other_operands(plan: Plan) -> Mutants:
+    for n, group in groups(plan):
+        for s, stage in enumerate(group.stages):
+            for operands in (stage.operands[1:], (*stage.operands, 0), tuple(k + 1 for k in stage.operands)):
+                yield f"operator {stage.op}", with_stage(plan, n, group, s, replace(stage, operands=operands))
+
+
 ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
     shallower_rolling_buffers,
     smaller_buffers,
@@ -138,6 +145,7 @@ ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
     lower_heads,
     negative_offsets,
     misaligned,
+    other_operands,
 )
 
 
