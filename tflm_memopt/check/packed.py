@@ -11,10 +11,11 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
     several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
     Helium, and up to 4 columns as bytes for RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up
-    to 1,728 B. The int16 kernel computes one column less in a call if the next call would compute a single column. A
-    kernel for wide tiles may take any number of bytes. If windows have at most 96 values, a kernel for wide tiles
-    computes the last five columns of a row at once. A single pixel under a 1x1 window needs no scratch on RISC-V, on
-    Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels.
+    to 1,728 B, unless the stage says for how many columns the scratch has room. The int16 kernel computes one column
+    less in a call if the next call would compute a single column. A kernel for wide tiles may take any number of bytes.
+    If windows have at most 96 values, a kernel for wide tiles computes the last five columns of a row at once. A single
+    pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a
+    multiple of 8 channels.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:
@@ -39,8 +40,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
         return _most(values, min(2, columns))
     if stage.at_once > 1:
         return 2 * values * columns * stage.at_once
-    most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
-    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:
+    most = stage.pixels or 4 if stage.pixels or op.param == 1 else _most(2 * values, 4) // (2 * values)
+    if op.param == 1 and not stage.pixels and values <= 96 and columns > 4 and columns % 4 == 1:
         return 2 * values * 5
     if most > 2 and columns == most + 1:
         most -= 1

@@ -141,6 +141,8 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
+    if stage.pixels and (step.tiled or op.packing is not Packing.DSP_CONV or stage.at_once > 1 or stage.pixels > 4):
+        raise PlanError(f"operator {stage.op} cannot have scratch for {stage.pixels} pixels")
     if stage.at_once == 1:
         return
     nine = op.packing is Packing.DSP_DEPTHWISE and op.window.kernel_h * op.window.kernel_w == 9

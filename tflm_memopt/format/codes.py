@@ -260,6 +260,6 @@ class Part(enum.IntEnum):
     CONSTANTS = 38
     """TMO_PART_CONSTANTS supports operands that are constants of the program."""
     DSP_WIDE = 39
-    """TMO_PART_DSP_WIDE runs packed convolutions whose scratch has room for all pixels that are computed at once."""
+    """TMO_PART_DSP_WIDE runs packed convolutions whose scratch is larger or smaller than usual."""
     DSP_ONE_SCALE = 40
     """TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale."""

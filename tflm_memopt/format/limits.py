@@ -57,6 +57,8 @@ The weights of two channels then fit the cache of the core.
 """
 PACKED_TILE = 2304
 """A packed convolution copies at most this many int16 input values for the pixels that it computes at once."""
+ROOM_FOR_PIXELS = 4
+"""If tmo_op.at_once of a packed convolution of rows is this number + n, the scratch memory has room for n pixels."""
 MVE_PIXELS = 2
 """A packed convolution for Helium computes at most this many output pixels at once."""
 MVE_TILE = 4608

@@ -148,7 +148,8 @@ class _Lowering:
         outside = self.source.tensor if self.source else None
         flat = op.inputs[0] not in (*made, outside) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
-        op = replace(op, param=stage.at_once) if stage.at_once > 1 else op
+        if stage.pixels or stage.at_once > 1:
+            op = replace(op, param=op.room(stage.pixels) if stage.pixels else stage.at_once)
         ordered = operands.in_order(op, stage.operands)
         scales = {name: ordered.pop(name) for name in ("multipliers", "shifts")}
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None

@@ -11,7 +11,7 @@ from tflm_memopt.format.limits import PACKED_PIXELS, PROGRAM_BASE
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
 from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.packing import QUAD, WIDE, Packing, is_direct, packed_pixels, packed_values
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
@@ -100,7 +100,7 @@ def _at_once(op: ProgramOp) -> int:
 
 
 def _two_rows(op: ProgramOp) -> bool:
-    return op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) and op.tile == 0 and op.param > 1
+    return op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) and op.tile == 0 and op.param == 2
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
@@ -136,7 +136,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor, *, s
         if _at_once(op) == 1:
             return
     values = packed_values(op.packing, kernel, channels)
-    if op.param == 1 or _two_rows(op):
+    if op.param == WIDE or (op.tile == 0 and op.param > 1):
         yield Part.DSP_WIDE
     if made.channels % 2 != 0:
         yield Part.DSP_ODD
@@ -154,12 +154,12 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor, *, s
 
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
-    wide = op.param == 1 or _two_rows(op)
     if _at_once(op) > 1:
         return set(range(1, op.param + 1))
+    room = WIDE if _two_rows(op) else op.param
     if op.tile > 0:
-        return set(range(1, packed_pixels(op.packing, values, op.tile, wide=wide) + 1))
-    return set(kernel_choice.batches(op.packing, op.window, values, width, wide=wide))
+        return set(range(1, packed_pixels(op.packing, values, op.tile, room) + 1))
+    return set(kernel_choice.batches(op.packing, op.window, values, width, room))
 
 
 def _is_inside(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:

@@ -217,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1.",
+    "at_once": "A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch.",
     "one_scale": "With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""

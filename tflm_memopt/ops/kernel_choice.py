@@ -68,11 +68,11 @@ def pads_rows(window: Window, in_channels: int) -> bool:
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= limits.SHORT_ROW
 
 
-def batches(packing: Packing, window: Window, values: int, columns: int, *, wide: bool) -> Iterator[int]:
+def batches(packing: Packing, window: Window, values: int, columns: int, room: int) -> Iterator[int]:
     """Yield the number of pixels for each call of a packed convolution that computes `columns` columns."""
     threes = packing is Packing.DSP_CONV and window.kernel_w == 1
     while columns > 0:
-        n = packed_pixels(packing, values, columns, wide=wide)
+        n = packed_pixels(packing, values, columns, room)
         if n == limits.PACKED_PIXELS and columns == 2 * (limits.PACKED_PIXELS - 1) and threes:
             n = limits.PACKED_PIXELS - 1
         yield n

@@ -121,41 +121,51 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
     return in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH
 
 
-def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
+WIDE = 1
+"""Code for scratch with room for all pixels that a packed convolution can compute at once, or the last five of a row.
+
+The code for scratch of the usual size is 0. The code for scratch of n pixels is ROOM_FOR_PIXELS + n.
+"""
+
+
+def packed_pixels(packing: Packing, values: int, columns: int, room: int = 0) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain. With the DSP
-    extension, the kernel avoids a last call for a single pixel. With `wide`, the scratch has room for any number of
-    values, and for the last five pixels of a row.
+    extension, the kernel avoids a last call for a single pixel. `room` is a code for the size of the scratch.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
-    >>> [packed_pixels(Packing.DSP_CONV, 288, n) for n in (3, 4, 5)], packed_pixels(Packing.DSP_CONV, 288, 4, wide=True)
+    >>> [packed_pixels(Packing.DSP_CONV, 288, n) for n in (3, 4, 5)], packed_pixels(Packing.DSP_CONV, 288, 4, WIDE)
     ([3, 2, 3], 4)
-    >>> [packed_pixels(Packing.DSP_CONV, 64, n, wide=True) for n in (4, 5, 6, 9)]
+    >>> [packed_pixels(Packing.DSP_CONV, 64, n, WIDE) for n in (4, 5, 6, 9)]
     [4, 5, 4, 4]
+    >>> [packed_pixels(Packing.DSP_CONV, 64, n, limits.ROOM_FOR_PIXELS + 3) for n in (3, 4, 5)]
+    [3, 2, 3]
     """
     if packing is Packing.ESP_CONV:
         return 1
-    if columns == limits.FIVE_PIXELS and makes_five(packing, values, columns, wide=wide):
+    if columns == limits.FIVE_PIXELS and makes_five(packing, values, columns, room):
         return columns
     most = limits.MVE_PIXELS if packing is Packing.MVE_CONV else limits.PACKED_PIXELS
     limit = tile_limit(packing)
-    while not wide and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
+    if room > limits.ROOM_FOR_PIXELS:
+        most = min(most, room - limits.ROOM_FOR_PIXELS)
+    while room == 0 and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
         most -= 1
     if columns == most + 1 and most > 2 and packing not in OF_BYTES:
         most -= 1
     return min(most, columns)
 
 
-def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bool:
+def makes_five(packing: Packing, values: int, columns: int, room: int) -> bool:
     last = columns >= limits.FIVE_PIXELS and columns % limits.PACKED_PIXELS == 1
-    return packing is Packing.DSP_CONV and wide and values <= limits.FIVE_VALUES and last
+    return packing is Packing.DSP_CONV and room == WIDE and values <= limits.FIVE_VALUES and last
 
 
-def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
+def tile_bytes(packing: Packing, values: int, columns: int, room: int = 0) -> int:
     """Return the number of bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
-    five = makes_five(packing, values, columns, wide=wide)
-    pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
+    five = makes_five(packing, values, columns, room)
+    pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, room)
     return alignment + (1 if packing in OF_BYTES else 2) * values * pixels
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
+from tflm_memopt.format.limits import ROOM_FOR_PIXELS
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
@@ -225,7 +226,7 @@ class RowOp:
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
     """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. If the
-    packing is DSP_CONV, the number 1 sets `wide_tile`. If the packing is DSP_DENSE, the number 1 means that all
+    packing is DSP_CONV, the number 1 stands for wide scratch. If the packing is DSP_DENSE, the number 1 means that all
     channels have the same scale.
     """
     constant: Constant | None = None
@@ -413,12 +414,15 @@ class RowOp:
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
-    @property
-    def wide_tile(self) -> bool:
-        """True if the scratch of a packed convolution has room for all pixels that its kernel can compute at once."""
-        return self.packing is Packing.DSP_CONV and self.param == 1
+    def room(self, pixels: int = 0) -> int:
+        """Return the code for the scratch of a packed convolution. If `pixels` is not 0, the scratch has room for this
+        number of pixels.
+        """
+        if self.packing is not Packing.DSP_CONV:
+            return 0
+        return ROOM_FOR_PIXELS + pixels if pixels else self.param
 
-    def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
+    def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0) -> int:
         """Return the number of bytes of scratch of a packed kernel on one core. An iteration makes `columns` columns,
         and `at_once` iterations run together.
         """
@@ -433,7 +437,7 @@ class RowOp:
             return 0
         if at_once > 1:
             return 2 * packed_values(packing, kernel, self.reads[0].c) * columns * at_once
-        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns, wide=self.wide_tile)
+        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns, self.room(pixels))
 
     @property
     def tileable(self) -> bool:

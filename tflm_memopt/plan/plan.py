@@ -118,6 +118,8 @@ class Stage:
     """Order of the iterations over the output or, if the operator adds up its input, over the input."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
+    pixels: int = 0
+    """Number of pixels for which a packed convolution of whole rows has scratch, or 0 for the usual number."""
 
     def stripes(self, of_group: int) -> int:
         """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of

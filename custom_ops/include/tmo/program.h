@@ -41,6 +41,7 @@
  * fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* A packed convolution copies at most this many int16 input values for the pixels that it computes at once. */
+#define TMO_ROOM_FOR_PIXELS 4 /* If tmo_op.at_once of a packed convolution of rows is this number + n, the scratch memory has room for n pixels. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
 /* A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at once. */
 #define TMO_MVE_TILE 4608
@@ -249,7 +250,7 @@ enum {
   TMO_PART_DSP_TRIPLES = 36, /* TMO_PART_DSP_TRIPLES computes three pairs of channels of a dense layer at once. */
   TMO_PART_SLOW_MEMORY = 37, /* TMO_PART_SLOW_MEMORY supports tensors in slow memory. */
   TMO_PART_CONSTANTS = 38, /* TMO_PART_CONSTANTS supports operands that are constants of the program. */
-  TMO_PART_DSP_WIDE = 39, /* TMO_PART_DSP_WIDE runs packed convolutions whose scratch has room for all pixels that are computed at once. */
+  TMO_PART_DSP_WIDE = 39, /* TMO_PART_DSP_WIDE runs packed convolutions whose scratch is larger or smaller than usual. */
   TMO_PART_DSP_ONE_SCALE = 40, /* TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale. */
 };
 
@@ -441,7 +442,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1. */
+    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch. */
     int32_t one_scale; /* With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale. */
   };
   union {

@@ -49,6 +49,11 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
+/* Returns whether the operator says for how many pixels the scratch memory of a packed convolution of rows has room. */
+static inline bool tmo_counts_pixels(const tmo_op *op) {
+  return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
+}
+
 /* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the result is true, the scratch memory has room for the
  * input values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still has the
  * weights. */
@@ -64,7 +69,10 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
   if (left == TMO_FIVE_PIXELS && tmo_makes_five(op, values, left)) return left;
-  if (!tmo_has_wide_tile(op)) {
+  if (tmo_counts_pixels(op)) {
+    const uint32_t room = (uint32_t)(op->at_once - TMO_ROOM_FOR_PIXELS);
+    if (room < most) most = room;
+  } else if (!tmo_has_wide_tile(op)) {
     while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   }
   const bool threes = op->kernel_w == 1 && left == 2 * most - 2;

@@ -44,6 +44,24 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
     assert again.model == fast.model
 
 
+@pytest.mark.parametrize("pixels", [1, 2, 3, 4])
+def test_rows_are_computed_with_scratch_for_any_number_of_pixels(pixels: int) -> None:
+    points = tflm_memopt.explore(deep(), cost="instructions", **M4).points
+    fast = tflm_memopt.optimize(deep(), max_instructions=points[0].instructions, **M4)
+    assert fast.plan is not None
+    plan = fast.plan.to_json()
+    stages = [stage for step in plan["steps"] for stage in step["stages"]]
+    for stage in stages:
+        stage["pixels"] = pixels if stage["nest"]["tile"] == 0 else 0
+    again = tflm_memopt.optimize(deep(), plan=plan, target="cortex-m4")
+    assert again.model != fast.model
+    assert tflm_memopt.verify(deep(), again.model, runs=1).bit_exact
+    for stage in stages:
+        stage["pixels"] = 5
+    with pytest.raises(tflm_memopt.UsageError, match="does not belong to this model"):
+        tflm_memopt.optimize(deep(), plan=plan, target="cortex-m4")
+
+
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span

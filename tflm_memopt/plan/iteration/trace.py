@@ -75,7 +75,8 @@ class Member:
     @cached_property
     def scratch_bytes(self) -> int:
         packed = not self.iterative and self.nest.channel_groups == 1
-        return self.op.scratch_bytes(self.nest.tile or self.op.writes.w, self.stage.at_once) if packed else 0
+        columns, stage = self.nest.tile or self.op.writes.w, self.stage
+        return self.op.scratch_bytes(columns, stage.at_once, stage.pixels) if packed else 0
 
     @property
     def pixel_bytes(self) -> int:

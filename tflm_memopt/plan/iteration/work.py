@@ -216,7 +216,7 @@ def _windowed(
         x0=m.iterations.x0[executed], x1=m.iterations.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
         in_one_piece=in_one_piece, out_in_one_piece=out_in_one_piece, whole=m.nest.channel_groups == 1,
-        complete=not m.nest.sums, in_arena=not elsewhere, backwards=backwards,
+        complete=not m.nest.sums, in_arena=not elsewhere, room=op.room(m.stage.pixels), backwards=backwards,
         calls=0 if elsewhere or backwards else calls,
     )  # fmt: skip
     pixels = windows.pixels

@@ -11,7 +11,7 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.codes import Part
-from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, PACKED_PIXELS
+from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, PACKED_PIXELS, ROOM_FOR_PIXELS
 from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_values
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows, iterations, named, stripes
@@ -53,6 +53,8 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     )
     if w.calls and not w.rows:
         return _joined(w, named(done, "joined"))
+    if w.rows and w.room > ROOM_FOR_PIXELS and 2 * alone > batches and not _is_short(w):
+        done = named(done, "single")  # Kernels for one pixel take more cycles per instruction than other kernels.
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return named(replace(done, read=0), "direct")
     if w.makes_single_pixels(Packing.DSP_CONV) or (w.columns == 1 and not w.rows):
@@ -108,7 +110,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
     quads = singles = listed = runs = calls = copied = alone = 0
     for (x0, end, high), times in iterations(w):
         x = x0
-        for n in kernel_choice.batches(Packing.DSP_CONV, window, values, end - x0, wide=w.op.wide_tile):
+        for n in kernel_choice.batches(Packing.DSP_CONV, window, values, end - x0, w.room):
             within = high == rows and bool(inside[x : x + n].all())
             if within and n == PACKED_PIXELS and row >= QUAD:
                 runs += times * rows
@@ -231,7 +233,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], In
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
     for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
         x = 0
-        for n in kernel_choice.batches(packed, window, values, width, wide=w.op.wide_tile):
+        for n in kernel_choice.batches(packed, window, values, width, w.room):
             inside = window.dilation_w == 1 and bool((w.wide[x : x + n] == window.kernel_w).all())
             together[x : x + n] = inside and (n > 1 or packed is not Packing.MVE_CONV)
             x += n

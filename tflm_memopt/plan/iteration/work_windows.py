@@ -39,6 +39,8 @@ class Windows:
     in_arena: bool
     calls: int
     """Number of kernel calls that compute several iterations at once, or 0 if each call computes one iteration."""
+    room: int
+    """Code for the size of a packed convolution's scratch, see packed_pixels()."""
     backwards: bool
     """Whether the kernel reads an input tensor from its last pixel to its first."""
 

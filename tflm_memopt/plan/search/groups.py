@@ -209,8 +209,12 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
     return replace(group, stages=tuple(stages))
 
 
-def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
-    """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels."""
+def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
+    """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
+
+    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. 0 stands for the usual
+    scratch.
+    """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
         return group
@@ -218,7 +222,23 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
         whole = not stage.iterative and stage.nest.channel_groups == 1 and not op.message
         if not whole or op.window.kernel_h > MAX_KERNEL_H:
             return group
-        stages[i] = replace(stage, nest=BY_ROWS, at_once=1)
+        stages[i] = replace(stage, nest=BY_ROWS, at_once=1, pixels=_pixels(op, scratch) if scratch else 0)
+    return replace(group, stages=tuple(stages))
+
+
+def _pixels(op: RowOp, scratch: int) -> int:
+    """Return the number of pixels for which `scratch` bytes are enough, at least one, or 0 if all usual pixels fit."""
+    usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
+    return 0 if op.packing is not Packing.DSP_CONV or usual <= max(scratch, one) else max(1, scratch // one)
+
+
+def with_more_room(group: Candidate, chain: Chain, number: int) -> Candidate:
+    """Return the group with scratch for one pixel more if the operator has scratch for fewer pixels than usual."""
+    stages, op = list(group.stages), chain.ops[group.first + number]
+    if (pixels := stages[number].pixels) == 0:
+        return group
+    pixels = _pixels(op, op.scratch_bytes(op.writes.w, pixels=pixels + 1))
+    stages[number] = replace(stages[number], pixels=pixels)
     return replace(group, stages=tuple(stages))
 
 

@@ -8,9 +8,11 @@ from typing import TypeVar
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, wider
+from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, wider, with_more_room
 
 Placed = TypeVar("Placed")
+SCRATCHES = (1152, 864, 576)
+"""Limits in bytes for the scratch of packed convolutions that compute rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,14 @@ class GroupForms:
         pixels = [max(stage.nest.tile, stage.at_once) for stage in group.stages]
         for i, number in enumerate(pixels):
             yield more_at_once(group, chain, i, min(number + 1, PACKED_PIXELS))
+            yield with_more_room(group, chain, i)
         if self._wide:
             for first, last in (*((i, i + 1) for i in range(count)), *((0, last) for last in range(2, count + 1))):
                 tiled = [pixels[i] for i in range(first, last) if group.stages[i].nest.tile]
                 yield wider(group, chain, first, last, min(min(tiled, default=0) + 1, PACKED_PIXELS))
             for front in range(sum(map(_is_by_rows, group.stages)) + 1, count):
-                yield in_rows(group, chain, front)
+                for scratch in (0, *SCRATCHES):
+                    yield in_rows(group, chain, front, scratch)
 
 
 def _is_by_rows(stage: Stage) -> bool:
