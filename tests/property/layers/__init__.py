@@ -67,6 +67,7 @@ BUILTIN: Mapping[str, Build] = {
     "summed": builtin.summed,
     "float": builtin.in_float,
     "needed shape": builtin.needed_shape,
+    "branched": builtin.branched,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (

@@ -3,6 +3,7 @@
 import math
 
 import moving
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers.layer import Layer
 
@@ -31,3 +32,24 @@ def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     inner = net.op("RESHAPE", [inner, target], [net.tensor(shape, "FLOAT32", None)])
     return [moving.reshape_by(net, x, target, shape), net.unary("QUANTIZE", inner, out=net.affine(x))]
+
+
+def branched(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Add an IF whose branches have several operators and, for a flagged layer, an IF with the same branches before."""
+    shape, affine, number = net.shape(x), net.affine(x), len(net.tree.subgraphs)
+    main, others = net.graph, net.tree.subgraphs
+    for length in (1, 1 + layer.channels % 3):
+        net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"branch{len(others)}")
+        net.tree.subgraphs = [net.graph]
+        y = net.input(shape, affine)
+        for _ in range(length):
+            y = net.add(y, net.unary("RELU", y, out=affine), out=affine)
+        net.graph.outputs = [y]
+        others.append(net.graph)
+    net.graph, net.tree.subgraphs = main, others
+    for _ in range(1 + layer.flag):
+        mean = net.mean(x, range(1, len(shape)))
+        high = net.op("GREATER", [mean, net.tensor((1,), data=[0])], [net.tensor(net.shape(mean), "BOOL", None)])
+        options = schema.IfOptionsT(thenSubgraphIndex=number, elseSubgraphIndex=number + 1)
+        x = net.op("IF", [high, x], [net.tensor(shape, affine=affine)], options)
+    return [x]
