@@ -85,7 +85,7 @@ def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision
 
 def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
     asked, original = task.asked, task.original
-    conversion = _best_state_variant(task.start, asked)
+    conversion = _start(task)
     if asked.limits.ram is not None and not original.arena.exact:
         _known(original.arena if conversion.rows is None else conversion.once.arena)
     limits = speed.less_builtin(asked.limits, conversion)
@@ -114,6 +114,15 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
     if limits.time and slow:
         raise in_time.original_too_slow(limits.time, today, why)
     return Decision(task, conversion, limits, None, why, weighed)
+
+
+def _start(task: ConversionTask) -> Conversion:
+    """Return the conversion with packed kernels, or with generic kernels if packed ones need more RAM than TFLM."""
+    asked, original = task.asked, task.original.arena
+    found = _best_state_variant(task.start, asked)
+    if found.is_packed and asked.saved is None and original.exact and found.once.arena.total >= original.total:
+        return _best_state_variant(task.start.packed_for(GENERIC), asked)
+    return found
 
 
 def _known(arena: Arena) -> None:

@@ -183,3 +183,14 @@ def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> 
     report = run("optimize", "builtin.tflite", "-o", "a", "--json", *flags).json
     assert report["changed"]
     assert not report["balance"]["worthwhile"]
+
+
+def test_packed_kernels_that_need_more_ram_than_tflm_give_way_to_generic_ones() -> None:
+    net = Net(1)
+    x = net.input((1, 561))
+    for units in (64, 32, 6):
+        x = net.fully_connected(x, units, per_channel=True)
+    data = net.model(net.softmax(x))
+    report = tflm_memopt.optimize(data, seconds=0, target="cortex-m4", cores=2).report
+    assert report.changed and report.target == "generic"
+    assert report.arena.total < 0.7 * report.original_arena.total
