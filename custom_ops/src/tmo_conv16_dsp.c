@@ -11,35 +11,28 @@
 
 enum {
   PIXELS = 2,
-  VALUES = TMO_WIDE_VALUES, /* number of values of a pixel that are multiplied at once if there are two pixels; a single pixel has twice as many values */
-  QUADS = 6,                /* the kernel computes 4 * QUADS sums at once */
-  WIDE_QUADS = 2,           /* the kernel computes 4 * WIDE_QUADS 64-bit sums at once */
-  NARROW = 511              /* the sum of at most NARROW products fits 32 bits */
+  VALUES = TMO_WIDE_VALUES, /* two pixels are computed together if a window has at most VALUES values */
+  COPIED = 96,              /* largest number of values that are copied at once for one pixel */
+  SHORT = 8,                /* taps of less than SHORT values are copied */
+  NARROW = 511              /* the sum of at most NARROW products fits 32 bits, because the absolute value of a product is at most 2^22 */
 };
 
 _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offsetof(tmo_wide_job, out) == 12 && offsetof(tmo_wide_job, low) == 16 &&
                offsetof(tmo_wide_job, x) == 24 && offsetof(tmo_wide_job, weights) == 32 && offsetof(tmo_wide_job, filter) == 36 &&
                offsetof(tmo_wide_job, sums) == 40 && offsetof(tmo_wide_job, channels) == 44 && offsetof(tmo_wide_job, apart) == 48 &&
-               offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, next) == 56 && offsetof(tmo_wide_job, first) == 60 &&
-               offsetof(tmo_wide_job, last) == 61 && offsetof(tmo_wide_job, biased) == 62 && offsetof(tmo_wide_job, scaled) == 63), "tmo_dsp_wide.S");
+               offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, biased) == 56 && offsetof(tmo_wide_job, scaled) == 57 &&
+               offsetof(tmo_wide_job, first) == 58 && offsetof(tmo_wide_job, last) == 59 && offsetof(tmo_wide_job, rows) == 60 &&
+               offsetof(tmo_wide_job, offset) == 68 && offsetof(tmo_wide_job, singles) == 76 && offsetof(tmo_wide_job, row) == 84), "tmo_dsp_wide.S");
 
 typedef struct {
   tmo_wide_job job;
   const tmo_kernel *k;
   const tmo_window *window;
-  uint32_t pixels;
-  int32_t apart;            /* distance in bytes between the input values of the two pixels */
+  uint32_t offset;          /* distance in bytes from an address in the window's list to the values of the current pixel */
   uint32_t row;             /* number of weights that a channel has in one row of the window */
   uint32_t values;          /* number of input values under the window of one pixel */
-  uint32_t zeros;           /* number of zeros before the first value, to make the number of values a multiple of 4 */
-  union {
-    int32_t narrow[4 * QUADS];
-    struct {
-      int32_t segment[4 * WIDE_QUADS];
-      int64_t whole[4 * WIDE_QUADS];
-    } wide; /* sums of more than NARROW products */
-  } sums;
-  int32_t x[PIXELS * VALUES / 2];
+  int32_t sums[4];
+  int32_t x[COPIED / 2];
 } wide_pixels;
 
 /* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() selects the weights of values 0 and 2. */
@@ -77,9 +70,9 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Values outside the input are 0. The argument `offset` is the
- * distance in bytes from an address in the list to the values of the window. Returns the number of copied values. */
-TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uint32_t at, uint32_t n, int8_t *to) {
+/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Values outside the input are 0. Returns the number of copied
+ * values. */
+TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
   const uint32_t row = at / v->row, tap = k->tap_step, column = (at - row * v->row) / tap, inside = column - window->first_column;
@@ -100,20 +93,19 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   if (from == NULL) {
     for (const int8_t *const end = to + 2 * n; to != end; to += 2) tmo_put_int16(to, 0);
   } else {
-    tmo_copy_unaligned(to, from + offset + 2 * value, 2 * n);
+    tmo_copy_unaligned(to, from + v->offset + 2 * value, 2 * n);
   }
   return n;
 }
 
-/* Copies all values under the window of a pixel, from a list of its taps. Values outside the input are 0. The argument `offset` is the distance in
- * bytes from an address in the list to the values of the window. */
-TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
+/* Copies all values under the window of a pixel, from a list of its taps. Values outside the input are 0. */
+TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
   const uint32_t tap = v->k->tap_step, columns = v->k->op->kernel_w;
   while (pixel != end) {
     for (uint32_t column = 0 - (uint32_t)window->first_column, c = columns; c > 0; --c, ++column) {
-      const int8_t *from = column < window->columns ? *pixel++ + offset : NULL;
+      const int8_t *from = column < window->columns ? *pixel++ + v->offset : NULL;
       for (const int8_t *const tap_end = to + 2 * tap; to != tap_end; to += 2) {
         tmo_put_int16(to, from == NULL ? 0 : tmo_int16_at(from));
         if (from != NULL) from += 2;
@@ -122,28 +114,13 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t
   }
 }
 
-/* For each pixel, writes `zeros` zeros and the values from `start` to `end` - 1 to v->x. */
-TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end, uint32_t zeros) {
-  const uint32_t n = zeros + end - start;
-  const bool listed = n == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k));
-  int32_t *x = v->x, offset = (int32_t)v->window->offset;
-  for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, offset += v->apart) {
-    x[0] = x[1] = 0;
-    int8_t *to = (int8_t *)x + 2 * zeros;
-    if (listed) {
-      copy_taps(v, offset, to);
-    } else {
-      for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
-    }
-    pair_values((const int8_t *)x, n, x);
+/* Copies the values from `start` to `end` - 1 under the window of a pixel. Values outside the input are 0. */
+TMO_OWN_FRAME static void copy_values(const wide_pixels *v, uint32_t start, uint32_t end, int8_t *to) {
+  if (end - start == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k))) {
+    copy_taps(v, to);
+    return;
   }
-}
-
-/* For each pixel, writes n values to v->x. The first `zeros` values are zeros, and the next values are adjacent in memory. The first value of the
- * first pixel is at the address `from`. */
-TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
-  int32_t *x = v->x;
-  for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
+  for (uint32_t n; start < end; start += n, to += 2 * n) n = copy_run(v, start, end - start, to);
 }
 
 /* Returns whether the taps of a window with one column are adjacent in memory. Each tap takes `bytes` bytes. */
@@ -154,18 +131,20 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* Writes n values of each pixel to v->x, from value `at` on. The first v->zeros values of a pixel are zeros. */
-TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
+/* Writes the values of two pixels to v->x in the order of pair_four(), after `zeros` zeros. The windows of the two pixels are `apart` bytes apart. */
+TMO_OWN_FRAME static void take_two(wide_pixels *v, uint32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
-  const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
-  const bool whole = (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1) || (window->columns == 1 && window->count == 1);
-  const uint32_t row = start / v->row, first = row * v->row + window->first_column * v->k->tap_step;
-  if (whole && start >= first && end <= first + window->columns * v->k->tap_step) {
-    take_adjacent(v, window->pixels[row] + window->offset + 2 * (start - first), n, zeros);
-  } else if (v->row == v->k->tap_step && n == v->values && is_one_run(window, 2 * v->row)) {
-    take_adjacent(v, window->pixels[0] + window->offset, n, zeros);
-  } else {
-    take_taps(v, start, end, zeros);
+  const uint32_t n = zeros + v->values;
+  const bool lists_row = window->count == 1 && (window->columns == 1 || (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1));
+  const bool adjacent = lists_row ? window->columns == v->k->op->kernel_w : v->row == v->k->tap_step && is_one_run(window, 2 * v->row);
+  for (int32_t *x = v->x; x != v->x + VALUES; x += VALUES / 2, v->offset += apart) {
+    if (adjacent) {
+      pair_after_zeros(window->pixels[0] + v->offset, zeros, n, x);
+    } else {
+      x[0] = x[1] = 0;
+      copy_values(v, 0, v->values, (int8_t *)x + 2 * zeros);
+      pair_values((const int8_t *)x, n, x);
+    }
   }
 }
 
@@ -192,91 +171,162 @@ TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const i
 
 static void write_rest(tmo_wide_job *job, uint32_t pixels) { write_quad(job, pixels, NULL); }
 
-static void multiply(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels, int32_t *sums) {
-  v->job.x = v->x;
-  v->job.end = v->x + n / 2;
-  v->job.weights = w;
-  v->job.channels = (int32_t)channels;
-  v->job.sums = sums;
-  (v->pixels > 1 ? tmo_dsp_wide_two : tmo_dsp_wide_one)(&v->job);
+/* Sets the job's rows, which are `offset` bytes after the addresses in a list. Each of the `count` rows has n adjacent values. */
+static TMO_ALWAYS_INLINE void set_rows(tmo_wide_job *job, const int8_t *const *rows, uint32_t count, uint32_t offset, uint32_t n) {
+  job->rows = rows;
+  job->count = count;
+  job->offset = offset;
+  job->fours = n / 4 * 8;
+  job->singles = 2 * (n % 4);
 }
 
-TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
-  const uint32_t each = 4 / v->pixels;
+/* Computes all channels of one pixel from rows of adjacent values. The argument `w` points to the weights of the first row and channel. */
+static TMO_ALWAYS_INLINE void multiply_rows(wide_pixels *v, const int8_t *w) {
+  v->job.weights = w;
+  v->job.first = v->job.last = 1;
+  tmo_dsp_wide_one(&v->job);
+}
+
+/* Adds the products of a part of the window of one pixel to the 64-bit sums of up to four channels. The part must have at most NARROW values. */
+TMO_OWN_FRAME static void add_part(wide_pixels *v, const int8_t *w, int64_t *sums) {
+  const int32_t channels = v->job.channels;
+  v->job.weights = w;
+  v->job.first = 1;
+  v->job.last = 0;
+  tmo_dsp_wide_one(&v->job);
+  v->job.channels = channels;
+  for (uint32_t i = 0; i < 4; ++i) sums[i] += v->sums[i];
+}
+
+/* Writes the outputs of up to four 64-bit sums of one pixel. */
+TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
   bool fits = true;
-  for (uint32_t i = 0; i < (channels * v->pixels + 3) / 4 * 4; ++i) {
-    v->sums.wide.segment[i] = (int32_t)v->sums.wide.whole[i];
-    if (v->sums.wide.segment[i] != v->sums.wide.whole[i]) fits = false;
+  for (uint32_t i = 0; i < 4; ++i) {
+    v->sums[i] = (int32_t)sums[i];
+    if (v->sums[i] != sums[i]) fits = false;
   }
-  if (fits) {
-    v->job.first = 0;
-    v->job.last = 1;
-    multiply(v, v->k->weights, 0, channels, v->sums.wide.segment);
+  if (!fits) {
+    write_quad(&v->job, 1, sums);
     return;
   }
-  for (uint32_t c = 0; c < channels; c += each) {
-    v->job.channels = (int32_t)(channels - c);
-    write_quad(&v->job, v->pixels, v->sums.wide.whole + v->pixels * c);
-  }
+  v->job.count = 0;
+  v->job.first = 0;
+  v->job.last = 1;
+  tmo_dsp_wide_one(&v->job);
 }
 
-/* Computes the outputs of several channels. The array v->sums must have room for the sums of all these channels. The argument `w` points to the
- * weights of the first channel. The kernel multiplies the v->zeros bytes before the weights by 0. */
-static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
-  const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
-  const bool wide = v->job.filter > NARROW;
-  if (wide) memset(v->sums.wide.whole, 0, sizeof v->sums.wide.whole);
-  v->job.next = 4;
-  for (uint32_t at = 0, products = 0, n; at < v->values; at += n) {
-    n = v->values - at < most ? v->values - at : most;
-    take_window_values(v, at, n);
-    v->job.first = products == 0;
-    v->job.last = !wide && at + n == v->values;
-    multiply(v, w + at, n, channels, v->sums.narrow);
-    products += n;
-    if (wide && (products + most > NARROW || at + n == v->values)) {
-      for (uint32_t i = 0; i < (channels * v->pixels + 3) / 4 * 4; ++i) v->sums.wide.whole[i] += v->sums.wide.segment[i];
-      products = 0;
+/* Computes one pixel part by part, for windows that have more than NARROW values or that are copied part by part. If `rows` is NULL, the function
+ * copies the values. If not, the window has `count` rows of n adjacent values, and the weights of adjacent rows are v->row weights apart. The argument
+ * `w` points to the weights of the first row and channel. */
+TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
+  enum { MOST = NARROW / 4 * 4 };
+  const int8_t *const copy = (const int8_t *)v->x;
+  const uint32_t at_once = rows && n > 0 && n < MOST ? tmo_quotient(MOST, n) : 1, filter = 4 * v->job.filter;
+  for (int32_t left = v->job.channels; left > 0; left -= 4, w += filter) {
+    int64_t sums[4] = {0};
+    v->job.channels = left < 4 ? left : 4;
+    for (uint32_t r = 0; r < count; r += at_once) {
+      for (uint32_t at = 0, some; at < n; at += some) {
+        some = n - at < (rows ? MOST : COPIED) ? n - at : rows ? MOST : COPIED;
+        if (rows) {
+          set_rows(&v->job, rows + r, count - r < at_once ? count - r : at_once, v->offset + 2 * at, some);
+        } else {
+          copy_values(v, at, at + some, (int8_t *)v->x);
+          set_rows(&v->job, &copy, 1, 0, some);
+        }
+        add_part(v, w + r * v->row + at, sums);
+      }
     }
+    write_wide(v, sums);
   }
-  if (wide) write_wide(v, channels);
 }
 
-/* Computes one or two pixels. The windows of the two pixels are `apart` bytes apart, and the outputs are `out_apart` bytes apart. */
-TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, uint32_t out_apart, int8_t *out) {
+/* Computes one pixel without copying its input values, if the values of each row or tap under the window are adjacent. Returns false without
+ * computing anything for another window. */
+static TMO_ALWAYS_INLINE bool convolve_rows(wide_pixels *v, const int8_t *w) {
+  const tmo_kernel *k = v->k;
+  const tmo_window *window = v->window;
+  const uint32_t tap = k->tap_step, columns = window->columns;
+  uint32_t count = window->count, n = tap, row = tap;
+  if (tmo_reads_rows(k)) {
+    if (columns > 1 && k->op->dilation_w > 1) return false;
+    n = columns * tap;
+    row = v->row;
+  } else if (count > 1 && (tap < SHORT || (count > columns && columns < k->op->kernel_w))) {
+    return false;
+  }
+  w += window->first_column * tap;
+  v->job.skip = row - n;
+  if (count > 1 && n == row && is_one_run(window, 2 * n)) {
+    n *= count;
+    count = 1;
+  }
+  if (v->job.filter > NARROW) {
+    v->row = row;
+    convolve_parts(v, w, window->pixels, count, n);
+  } else {
+    set_rows(&v->job, window->pixels, count, v->offset, n);
+    multiply_rows(v, w);
+  }
+  return true;
+}
+
+static TMO_ALWAYS_INLINE void begin(wide_pixels *v, const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_dsp_scales *scales) {
   static const int32_t none[2 * 4] = {0};
-  const uint32_t channels = k->out_channels / 2;
-  const bool by_row = tmo_reads_rows(k) || window->columns == 0;
+  v->k = k;
+  v->window = window;
+  v->offset = window->offset;
+  v->row = k->op->kernel_w * k->tap_step;
+  v->job.filter = k->op->kernel_h * v->row;
+  v->job.bias = k->bias ? k->bias : none;
+  v->job.biased = k->bias != NULL;
+  v->job.scaled = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  tmo_dsp_set_scales(k, &v->job.multipliers, &v->job.shifts, scales);
+  v->job.out = out;
+  v->job.low = tmo_low_halves(k->op->range_s16, k->op->range_s16);
+  v->job.high = tmo_high_halves(k->op->range_s16, k->op->range_s16);
+  v->job.rest = write_rest;
+  v->job.channels = (int32_t)(k->out_channels / 2);
+  v->job.sums = v->sums;
+}
+
+static TMO_ALWAYS_INLINE uint32_t values_under(const wide_pixels *v) {
+  const tmo_window *window = v->window;
+  const bool by_row = tmo_reads_rows(v->k) || window->columns == 0;
+  return (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v->row;
+}
+
+TMO_OWN_FRAME static void convolve_one(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   wide_pixels v;
   tmo_dsp_scales scales;
-  v.k = k;
-  v.window = window;
-  v.pixels = pixels;
-  v.apart = (int32_t)apart;
-  v.row = k->op->kernel_w * k->tap_step;
-  v.values = (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v.row;
-  v.zeros = (0 - v.values) % 4;
-  v.values += v.zeros;
-  v.job.filter = k->op->kernel_h * v.row;
-  v.job.bias = k->bias ? k->bias : none;
-  v.job.biased = k->bias != NULL;
-  v.job.scaled = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
-  tmo_dsp_set_scales(k, &v.job.multipliers, &v.job.shifts, &scales);
-  v.job.out = out;
-  v.job.apart = (int32_t)out_apart;
-  v.job.low = tmo_low_halves(k->op->range_s16, k->op->range_s16);
-  v.job.high = tmo_high_halves(k->op->range_s16, k->op->range_s16);
-  v.job.rest = write_rest;
-  const int8_t *w = k->weights + window->first_row * v.row - v.zeros;
-  if (v.values <= (pixels > 1 ? VALUES : PIXELS * VALUES)) {
-    take_window_values(&v, 0, v.values);
-    v.job.first = v.job.last = 1;
-    v.job.next = 0;
-    multiply(&v, w, v.values, channels, v.sums.narrow);
-    return;
+  begin(&v, k, window, out, &scales);
+  const int8_t *const w = k->weights + window->first_row * v.row, *const copy = (const int8_t *)v.x;
+  if (convolve_rows(&v, w)) return;
+  v.values = values_under(&v);
+  v.job.skip = 0;
+  if (v.values > COPIED) {
+    convolve_parts(&v, w, NULL, 1, v.values);
+  } else {
+    copy_values(&v, 0, v.values, (int8_t *)v.x);
+    set_rows(&v.job, &copy, 1, 0, v.values);
+    multiply_rows(&v, w);
   }
-  const uint32_t some = 4 * (v.job.filter > NARROW ? WIDE_QUADS : QUADS) / pixels;
-  for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
+}
+
+/* Computes two pixels whose windows have at most VALUES values. The windows of the two pixels are `apart` bytes apart, and the outputs are `out_apart`
+ * bytes apart. */
+TMO_OWN_FRAME static void convolve_two(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
+  wide_pixels v;
+  tmo_dsp_scales scales;
+  begin(&v, k, window, out, &scales);
+  v.values = values_under(&v);
+  const uint32_t zeros = (0 - v.values) % 4;
+  take_two(&v, apart, zeros);
+  v.job.apart = (int32_t)out_apart;
+  v.job.x = v.x;
+  v.job.end = v.x + (zeros + v.values) / 2;
+  v.job.weights = k->weights + window->first_row * v.row - zeros;
+  tmo_dsp_wide_two(&v.job);
 }
 
 /* Returns whether the kernels of this file compute the operator. The kernels read up to 3 bytes before the weights of a channel, so the weights must
@@ -288,43 +338,34 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Returns whether two adjacent pixels can be computed at once. An output that the kernel writes before it has read all inputs must not overlap an
- * input. The argument `apart` is the distance in bytes between the two pixels. */
-TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
-  if (tmo_conv_makes_two_s16(k)) return true;
-  const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;
-  for (uint32_t r = 0; r < column->count; ++r) {
-    const uintptr_t from = (uintptr_t)(column->pixels[r] + column->offset), to = (uintptr_t)out;
-    if (from - to < written || to - from < read) return false;
-  }
-  return true;
-}
-
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!is_summed(k)) {
     tmo_make_row(k, window, out, tmo_conv_kernel_s16(k));
     return;
   }
+  const bool by_two = tmo_conv_makes_two_s16(k);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     const tmo_window column = tmo_column(k, window, (uint16_t)x);
-    uint32_t apart = 0;
     n = 1;
-    if (x + 1 < k->out_width) {
+    if (by_two && x + 1 < k->out_width) {
       const tmo_taps next = tmo_columns(k, (uint16_t)(x + 1));
-      apart = next.start * k->in_channels - column.offset;
-      if (next.count == column.columns && next.first == column.first_column && makes_two(k, &column, apart, out)) n = PIXELS;
+      if (next.count == column.columns && next.first == column.first_column) {
+        convolve_two(k, &column, next.start * k->in_channels - column.offset, k->out_channels, out);
+        n = PIXELS;
+        continue;
+      }
     }
-    convolve_s16(k, &column, n, apart, k->out_channels, out);
+    convolve_one(k, &column, out);
   }
 }
 
 void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
-  convolve_s16(k, window, PIXELS, apart, out_apart, out);
+  convolve_two(k, window, apart, out_apart, out);
 }
 
 void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (is_summed(k)) {
-    convolve_s16(k, window, 1, 0, 0, out);
+    convolve_one(k, window, out);
   } else {
     tmo_conv_kernel_s16(k)(k, window, 0, out);
   }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions tmo_dsp_wide_one() and tmo_dsp_wide_two() of tmo/packed.h are inner loops of convolutions with int16 activations.
  *
- * Register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights. Registers r4 to r7 hold sums.
- * Registers r8 to r11 hold values, and r12 and lr hold weights. */
+ * Register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights, and r3 is the distance between the
+ * weights of adjacent channels. Registers r4 to r7 hold sums. Registers r8 and r9 hold values, and r12 and lr hold weights. With two pixels, r10 and
+ * r11 hold values of the second pixel. With one pixel, r10 is two times r3, and r11 is three times r3. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -18,11 +19,14 @@
     .equ CHANNELS, 44
     .equ APART, 48
     .equ REST, 52
-    .equ NEXT_SUMS, 56
-    .equ FIRST, 60
-    .equ LAST, 61
-    .equ BIASED, 62
-    .equ SCALED, 63
+    .equ BIASED, 56
+    .equ SCALED, 57
+    .equ FIRST, 58
+    .equ LAST, 59
+    .equ ROWS, 60
+    .equ OFFSET, 68
+    .equ SINGLES, 76
+    .equ ROW, 84
 
     .equ NEXT_PIXEL, 64        /* distance in bytes from the first pixel's values to the second pixel's values */
 
@@ -85,53 +89,97 @@
     strh  \value, \address
 .endm
 
+/* Multiplies all rows of one pixel by the weights of one, two or four channels, and jumps to label 5. */
+.macro MULTIPLY_ROWS channels
+20: ldr   r12, [sp]
+    ldrd  r8, r9, [r12, #ROW]
+    subs  r9, r9, #1
+    blt   5f
+    ldr   r0, [r8], #4
+    strd  r8, r9, [r12, #ROW]
+    ldrd  r8, r9, [r12, #OFFSET]
+    add   r0, r0, r8
+    add   r1, r0, r9
+    cmp   r0, r1
+    beq   22f
+    .balign 4
+21: ldr   r12, [r0], #4
+    ldr   lr, [r0], #4
+    pkhbt r8, r12, lr, lsl #16
+    pkhtb r9, lr, r12, asr #16
+  .if \channels > 1
+    ldr   lr, [r2, r3]
+    FOUR  r5
+  .endif
+  .if \channels > 2
+    ldr   lr, [r2, r10]
+    FOUR  r6
+    ldr   lr, [r2, r11]
+    FOUR  r7
+  .endif
+    ldr   lr, [r2], #4
+    FOUR  r4
+    cmp   r0, r1
+    bne   21b
+22: ldr   r12, [sp]
+    ldrd  r9, r12, [r12, #SINGLES]
+    adds  r1, r0, r9
+    cmp   r0, r1
+    beq   24f
+23: ldrsh r8, [r0], #2
+  .if \channels > 1
+    ldrsb lr, [r2, r3]
+    smlabb r5, lr, r8, r5
+  .endif
+  .if \channels > 2
+    ldrsb lr, [r2, r10]
+    smlabb r6, lr, r8, r6
+    ldrsb lr, [r2, r11]
+    smlabb r7, lr, r8, r7
+  .endif
+    ldrsb lr, [r2], #1
+    smlabb r4, lr, r8, r4
+    cmp   r0, r1
+    bne   23b
+24: add   r2, r2, r12
+    b     20b
+.endm
+
 /* Computes all channels of a job. The code computes four channels of one pixel, or two channels of two pixels, at once. */
 .macro JOB pixels
     push  {r0, r4-r11, lr}
 1:  ldr   r12, [sp]
     ldr   r10, [r12, #CHANNELS]
-    ldrb  lr, [r12, #FIRST]
     movs  r4, #0
     movs  r5, #0
     movs  r6, #0
     movs  r7, #0
-    cmp   lr, #0
-    bne   2f
+    ldrd  r2, r3, [r12, #WEIGHTS]
+  .if \pixels == 1
+    ldrb  r0, [r12, #FIRST]
+    cbnz  r0, 2f
     ldr   lr, [r12, #SUMS]
     ldmia lr, {r4-r7}
-2:  ldrd  r2, r3, [r12, #WEIGHTS]
+2:
+    ldrd  r8, r9, [r12, #ROWS]
+    strd  r8, r9, [r12, #ROW]
+    cmp   r10, #2
+    blt   4f
+    beq   3f
+    cmp   r10, #4
+    add   r11, r3, r3, lsl #1
+    lsl   r10, r3, #1
+    it    lt
+    movlt r11, #0              /* The code reads the first channel's weights for a channel that does not exist. */
+    MULTIPLY_ROWS 4
+3:  MULTIPLY_ROWS 2
+4:  MULTIPLY_ROWS 1
+  .else
     ldrd  r0, r1, [r12, #X]
     cmp   r0, r1
     beq   5f
     cmp   r10, #1
     beq   4f
-  .if \pixels == 1
-    mov   r8, r10
-    lsls  r10, r3, #1
-    add   r11, r10, r3
-    cmp   r8, #4
-    bge   3f
-    movs  r11, #0              /* The code reads the first channel's weights for channels that do not exist. */
-    cmp   r8, #2
-    it    eq
-    moveq r10, #0
-    .balign 4
-3:  ldrd  r8, r9, [r0], #8
-    ldr   lr, [r2, r3]
-    FOUR  r5
-    ldr   lr, [r2, r10]
-    FOUR  r6
-    ldr   lr, [r2, r11]
-    FOUR  r7
-    ldr   lr, [r2], #4
-    FOUR  r4
-    cmp   r0, r1
-    bne   3b
-    b     5f
-4:  ldrd  r8, r9, [r0], #8
-    ldr   lr, [r2], #4
-    FOUR  r4
-  .else
     .balign 4
 3:  ldrd  r10, r11, [r0, #NEXT_PIXEL]
     ldrd  r8, r9, [r0], #8
@@ -146,15 +194,17 @@
     ldrd  r8, r9, [r0], #8
     ldr   lr, [r2], #4
     FOUR  r4, r6
-  .endif
     cmp   r0, r1
     bne   4b
+  .endif
 5:  ldr   r12, [sp]
     ldr   r0, [r12, #SUMS]
-    ldrb  r1, [r12, #LAST]
     stmia r0, {r4-r7}
+  .if \pixels == 1
+    ldrb  r1, [r12, #LAST]
     cmp   r1, #0
     beq   11f
+  .endif
     ldmia r12, {r0-r3}
     ldr   r12, [r12, #CHANNELS]
     mov   r8, #0x8000
@@ -216,11 +266,7 @@
     cmp   r5, #0
     it    ne
     strdne r1, r2, [r12, #MULTIPLIERS]
-11: ldr   r0, [r12, #SUMS]
-    ldr   r1, [r12, #NEXT_SUMS]
-    add   r0, r0, r1, lsl #2
-    str   r0, [r12, #SUMS]
-    ldrd  r0, r1, [r12, #WEIGHTS]
+11: ldrd  r0, r1, [r12, #WEIGHTS]
   .if \pixels == 1
     add   r0, r0, r1, lsl #2
   .else

@@ -234,17 +234,23 @@ typedef struct tmo_wide_job {
   const int8_t *shifts;
   int8_t *out;
   int32_t low, high;         /* smallest and largest output, stored in both halves of a word */
-  const int32_t *x, *end;    /* first word and end of the input values; values 0 and 2 share a word, and values 1 and 3 share the next word */
+  const int32_t *x, *end;    /* first word and end of the input values of two pixels; values 0 and 2 share a word, and values 1 and 3 the next word */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
-  int32_t *sums;             /* memory for four sums that are computed together */
+  int32_t *sums;             /* memory for the four sums that are computed together */
   int32_t channels;
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
-  uint32_t next;             /* distance in `sums` to the next four sums, or 0 if all sums use the same memory */
+  uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
+  /* Only tmo_dsp_wide_one() uses the next fields. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
-  uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
+  const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
+  uint32_t count, offset;    /* number of rows, and distance from an address in the list to the values */
+  uint32_t fours, singles;   /* number of bytes of a row's values in groups of four, and number of bytes of the remaining values */
+  uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
+  const int8_t *const *row;  /* the function sets `row` and `left` to the rows that it has not multiplied yet */
+  uint32_t left;
 } tmo_wide_job;
 
 /* These functions compute all channels of one or two pixels, and change fields of the job. */
