@@ -190,30 +190,36 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
   return library.run_paused(header, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
-TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
-  const tmo_header *header = static_cast<const tmo_header *>(InputData(context, node, node->inputs->size - 1));
-  const bool external = header->input == TMO_INPUT_EXTERNAL;
-  const int inputs = header->n_inputs - (external ? 1 : 0), outputs = header->n_outputs;
-
-  void *io[TMO_MAX_IO + 2], **next = io;
-  void *source = external ? SourceOf(context) : nullptr;
-  void *slow = nullptr;
+/* Writes the elements of io[] that are not inputs or outputs in the arena: an external input, the state, slow memory and the link. Returns NULL, or
+ * the reason why an element is missing. */
+const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void **io) {
+  void **next = io + header->n_inputs + header->n_outputs;
+  if (header->input == TMO_INPUT_EXTERNAL) io[0] = SourceOf(context);
+  if (header->state > 0) *next++ = Variable(context, node)->data.data;
   if (header->pools > 0) {
     const tmo_memory *memory = static_cast<const tmo_memory *>(MemoryOf(context));
     if (memory == nullptr || memory->data == nullptr || !Aligned(memory->data) || memory->bytes < SlowBytes(header)) {
-      return Refuse("its slow memory is missing, too small or not 16-byte aligned: tmo::SetMemory()");
+      return "its slow memory is missing, too small or not 16-byte aligned: tmo::SetMemory()";
     }
-    source = memory->source;
-    slow = memory->data;
+    if (header->input == TMO_INPUT_EXTERNAL) io[0] = memory->source;
+    *next = memory->data;
   }
-  if (external) *next++ = source;
-  for (int k = 0; k < inputs; ++k) *next++ = InputData(context, node, k);
-  for (int k = 0; k < outputs; ++k) *next++ = OutputData(context, node, k);
-  if (header->state > 0) *next++ = Variable(context, node)->data.data;
-  if (slow != nullptr) *next = slow;
   if (header->input == TMO_INPUT_LINK) {
     *next = LinkOf(context);
-    if (*next == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");
+    if (*next == nullptr) return "it runs on several devices, and has no link to the others: tmo::SetLink()";
+  }
+  return nullptr;
+}
+
+TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
+  const tmo_header *header = static_cast<const tmo_header *>(InputData(context, node, node->inputs->size - 1));
+  const int external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0, inputs = header->n_inputs - external, outputs = header->n_outputs;
+  void *io[TMO_MAX_IO + 2], **next = io + external;
+  for (int k = 0; k < inputs; ++k) *next++ = InputData(context, node, k);
+  for (int k = 0; k < outputs; ++k) *next++ = OutputData(context, node, k);
+  if (header->input != TMO_INPUT_ARENA || header->pools > 0 || header->state > 0) {
+    const char *missing = TakeOthers(context, node, header, io);
+    if (missing != nullptr) return Refuse(missing);
   }
   void *workspace = header->workspace > 0 ? OutputData(context, node, node->outputs->size - 1) : nullptr;
   if (!Aligned(workspace)) {
@@ -229,8 +235,8 @@ TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *c
   } else {
     status = library.run(header, io, workspace);
   }
-  if (status == TMO_WAIT) return Abort();
-  return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
+  if (status == TMO_OK) return kTfLiteOk;
+  return status == TMO_WAIT ? Abort() : Refuse(tmo_status_text(status));
 }
 
 }  // namespace
