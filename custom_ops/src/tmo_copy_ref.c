@@ -296,6 +296,33 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
   return true;
 }
 
+/* Computes the rows up to the row `end` - 1 of a PAD operator if each output row has bytes of at most one input row. Returns false for all other
+ * operators, without computing anything. */
+TMO_OWN_FRAME static bool pad_each_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const tmo_move *m, uint32_t end) {
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+  const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
+  if (access->table != 0 || access->mul != 1 || access->div != 1 || m->count != 1 || m->period > 1) return false;
+  output_rows to;
+  row_source s;
+  const uint32_t y = run->current.row, n = end - y, height = in->height, bytes = tmo_row_bytes(in);
+  const int32_t row = (int32_t)y + access->add + m->row;
+  s.move = m;
+  s.step = (int32_t)bytes;
+  s.first = row < 0 ? (uint32_t)-row : 0;
+  if (s.first > n) s.first = n;
+  const uint32_t start = (uint32_t)row + s.first, left = start < height ? height - start : 0;
+  s.rows = n - s.first < left ? n - s.first : left;
+  s.from = tmo_adjacent_rows(run, in, 0, height);
+  to.row = tmo_adjacent_rows(run, out, y, end);
+  if (s.from == NULL || to.row == NULL) return false;
+  if (s.rows > 0) s.from += start * bytes + m->source;
+  to.n = n;
+  to.bytes = tmo_row_bytes(out);
+  to.step = (int32_t)to.bytes;
+  pad_rows(&to, &s, copy->fill);
+  return true;
+}
+
 TMO_OWN_FRAME static bool are_whole_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   bool whole = has_whole_rows(run, &tensors[op->output]);
@@ -333,7 +360,8 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
 bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (!tmo_by_row(op) || tmo_iterative(op)) return false;
   const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
-  if (copy->n_moves == 1 && op->n_inputs == 1 && !copy->fills && copy_slice(run, op, (const tmo_move *)(const void *)(copy + 1), end)) return true;
+  const tmo_move *const first = (const tmo_move *)(const void *)(copy + 1);
+  if (copy->n_moves == 1 && op->n_inputs == 1 && (copy->fills ? pad_each_row(run, op, copy, first, end) : copy_slice(run, op, first, end))) return true;
   if (!are_whole_rows(run, op)) return false;
   copy_rows(run, op, copy, end);
   return true;

@@ -331,16 +331,19 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
 /* Returns 1 if the pixels of the rows from `first` to `end` - 1 are all adjacent in memory, and -1 if they are adjacent in reverse order. Returns 0
  * if the pixels are not adjacent. */
 static TMO_ALWAYS_INLINE int32_t direction_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  if (tmo_has_column_windows(t) || tmo_in_rolling_buffer(t) || tmo_is_source(run->program, t)) return 0;
+  if (tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return 0;
+  if (tmo_is_ascending(t) && end <= t->depth) return 1;
+  if (tmo_in_rolling_buffer(t)) return 0;
   if (tmo_remainder(first, t->depth) + (end - first) > t->depth) return 0;
   if (tmo_is_ascending(t)) return 1;
   return t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -1 : 0;
 }
 
-/* Copies n rows of a GATHER operator's table, which has `rows` rows of `bytes` bytes. The n indices begin at the address `from` and are `step` bytes
- * apart. Returns false if the table lacks a row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
-static TMO_ALWAYS_INLINE bool copy_table(const int8_t *table, uint32_t rows, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to, int32_t to_step,
-                                         uint32_t n, bool words) {
+/* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if the table lacks a
+ * row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
+static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
+                                         int32_t to_step, uint32_t n, bool words) {
+  const uint32_t rows = (uint32_t)op->table_rows;
   for (; n > 0; --n, from += step, to += to_step) {
     const uint32_t row = (uint32_t)tmo_int32_at(from);
     if (row >= rows) return false;
@@ -353,6 +356,16 @@ static TMO_ALWAYS_INLINE bool copy_table(const int8_t *table, uint32_t rows, uin
     }
   }
   return true;
+}
+
+/* Copies rows of a table like copy_table(), one row for each of n output pixels of `bytes` bytes. */
+TMO_OWN_FRAME static tmo_status copy_rows_of_table(const tmo_run_state *run, const tmo_op *op, const int8_t *from, int32_t step, int8_t *to, int32_t direction,
+                                                   uint32_t bytes, uint32_t n) {
+  const int8_t *const table = (const int8_t *)tmo_constant(run->program, op->weights);
+  const bool words = (((uintptr_t)table | (uintptr_t)to | bytes) & 3) == 0;
+  const int32_t to_step = direction * (int32_t)bytes;
+  const bool found = words ? copy_table(op, table, bytes, from, step, to, to_step, n, true) : copy_table(op, table, bytes, from, step, to, to_step, n, false);
+  return found ? TMO_OK : TMO_ERROR_INDEX;
 }
 
 /* Runs a GATHER operator whose indices or output pixels are not adjacent in memory. */
@@ -370,27 +383,31 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
+/* Runs a GATHER operator, up to row `end` - 1, if the indices or the output pixels are in reverse order. */
+TMO_OWN_FRAME static tmo_status gather_reversed(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, uint32_t end) {
+  const uint32_t y = run->current.row, bytes = out->channels;
+  const int32_t read = direction_of(run, in, y, end), written = direction_of(run, out, y, end);
+  if (read == 0 || written == 0) return gather_apart(run, k, end);
+  const bool reads_back = in->layout == TMO_LAYOUT_PIXELS_REVERSED, writes_back = out->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  const int8_t *const from = tmo_base_of(run, in) + tmo_row_offset(in, y) + (reads_back ? tmo_row_bytes(in) - TMO_INDEX_BYTES : 0);
+  int8_t *const to = tmo_output_base(run, out) + tmo_row_offset(out, y) + (writes_back ? tmo_row_bytes(out) - bytes : 0);
+  return copy_rows_of_table(run, k->op, from, read * TMO_INDEX_BYTES, to, written, bytes, (end - y) * out->width);
+}
+
 /* Runs a GATHER operator, up to column `end` - 1 of the current row, or up to row `end` - 1 in a group without tiles. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
-  const uint32_t y = run->current.row;
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (tmo_by_row(op)) {
+    const uint32_t y = run->current.row;
+    const int8_t *const from = tmo_adjacent_rows(run, in, y, end);
+    int8_t *const to = tmo_adjacent_rows(run, out, y, end);
+    if (from && to) return copy_rows_of_table(run, op, from, TMO_INDEX_BYTES, to, 1, out->channels, (end - y) * out->width);
+  }
   tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
   k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
   k.out_channels = out->channels;
-  if (!tmo_by_row(op)) return gather_apart(run, &k, end);
-  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]];
-  const int32_t read = direction_of(run, in, y, end), written = direction_of(run, out, y, end);
-  if (read == 0 || written == 0) return gather_apart(run, &k, end);
-  const bool reads_back = in->layout == TMO_LAYOUT_PIXELS_REVERSED, writes_back = out->layout == TMO_LAYOUT_PIXELS_REVERSED;
-  const int8_t *const from = tmo_base_of(run, in) + tmo_row_offset(in, y) + (reads_back ? tmo_row_bytes(in) - TMO_INDEX_BYTES : 0);
-  int8_t *const to = tmo_output_base(run, out) + tmo_row_offset(out, y) + (writes_back ? tmo_row_bytes(out) - out->channels : 0);
-  const uint32_t rows = (uint32_t)op->table_rows, bytes = out->channels, n = (end - y) * out->width;
-  const int32_t step = read * TMO_INDEX_BYTES, to_step = written * (int32_t)bytes;
-  const bool words = (((uintptr_t)k.weights | (uintptr_t)to | bytes) & 3) == 0;
-  const bool found = words ? copy_table(k.weights, rows, bytes, from, step, to, to_step, n, true)
-                           : copy_table(k.weights, rows, bytes, from, step, to, to_step, n, false);
-  return found ? TMO_OK : TMO_ERROR_INDEX;
+  return tmo_by_row(op) ? gather_reversed(run, &k, in, out, end) : gather_apart(run, &k, end);
 }
 
 /* Copies the pixels of one operand that the indices in the other operand select. */

@@ -65,11 +65,8 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
 }
 
 #ifndef TMO_WITHIN_CORES
-TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status);
-
-static TMO_ALWAYS_INLINE bool has_only_plain(const tmo_run_state *run) {
-  return tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && tmo_ops(run->program)[run->group->first_op].packing == TMO_PACKING_NONE;
-}
+enum { NOT_RUN = 127 }; /* no tmo_status has this value */
+TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run);
 #endif
 
 /* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if the program has a next loop code.
@@ -81,12 +78,10 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
     if (run->at == NULL) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
 #ifndef TMO_WITHIN_CORES
-      if (has_only_plain(run) && most == UINT32_MAX) {
-        tmo_status status;
-        if (iterate_only_operator(run, &status)) {
-          if (status != TMO_MORE) return status;
-          continue;
-        }
+      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && most == UINT32_MAX) {
+        const int32_t status = iterate_only_operator(run);
+        if (status == TMO_MORE) continue;
+        if (status != NOT_RUN) return (tmo_status)status;
       }
 #endif
       enter_group(run);
@@ -314,28 +309,26 @@ static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   return n == 0 && *at == TMO_LOOP_END;
 }
 
-/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns false without running an iteration if a stripe has
+/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns NOT_RUN without running an iteration if a stripe has
  * several rows, or the operator cannot compute whole rows. */
-TMO_OWN_FRAME static bool iterate_only_tiles(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, tmo_status *status) {
+TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t) {
   const uint32_t tiles = t->height * tmo_quotient(t->width + op->tile - 1u, op->tile);
-  if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return false;
-  if (!runs_only_first(run, tiles)) return false;
+  if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return NOT_RUN;
+  if (!runs_only_first(run, tiles)) return NOT_RUN;
   tmo_op own = *op;
   own.tile = 0;
-  *status = iterate_whole_group(run, &own, t, tiles);
-  return true;
+  return iterate_whole_group(run, &own, t, tiles);
 }
 
-/* Runs all iterations of a group that has only one operator. Returns false without running an iteration if this function does not support the group. */
-TMO_OWN_FRAME static bool iterate_only_operator(tmo_run_state *run, tmo_status *status) {
+/* Runs all iterations of a group that has only one operator. Returns the status of the inference. Returns NOT_RUN without running an iteration if this
+ * function does not support the group. */
+TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
-  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op)) return false;
+  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op)) return NOT_RUN;
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   copy_weights(run, op);
-  if (tmo_is_tiled(run->group)) return !tmo_by_row(op) && iterate_only_tiles(run, op, t, status);
-  if (!runs_only_first(run, t->height)) return false;
-  *status = iterate_whole_group(run, op, t, t->height);
-  return true;
+  if (tmo_is_tiled(run->group)) return tmo_by_row(op) ? NOT_RUN : iterate_only_tiles(run, op, t);
+  return runs_only_first(run, t->height) ? iterate_whole_group(run, op, t, t->height) : NOT_RUN;
 }
 
 #if TMO_RUNS_DSP
