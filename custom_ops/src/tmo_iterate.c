@@ -206,6 +206,18 @@ static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_win
 }
 #endif
 
+/* Computes the output columns from x to `end` - 1 of an operator for which is_pixelwise() is true. */
+TMO_OWN_FRAME static void iterate_pixelwise(const execution *f, uint32_t x, uint32_t end) {
+  const place from = row_of(f->run, &f->in, f->run->current.row), to = row_of(f->run, &f->out, f->run->current.row);
+  const tmo_taps one = {0, 1, 0};
+  const int8_t *pixel;
+  const tmo_window window = taps_window(&pixel, 1, 0, one);
+  for (; x < end; ++x) {
+    pixel = from.base + tmo_pixel_offset(&from.pixels, x);
+    call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x)));
+  }
+}
+
 /* Computes the output columns from x to `end` - 1 of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->current.row);
@@ -247,7 +259,11 @@ static void iterate_columns(execution *f, uint32_t end) {
 #endif
   uint32_t x = tmo_first_column(op, &f->run->current);
   if (op->access == 0 && op->n_inputs == 1) {
-    iterate_windows(f, x, end);
+    if (is_pixelwise(op) && !has_whole_rows(f->run, f->in.tensor) && !tmo_is_source(f->run->program, f->in.tensor)) {
+      iterate_pixelwise(f, x, end);
+    } else {
+      iterate_windows(f, x, end);
+    }
     return;
   }
   for (; x < end; ++x) {
