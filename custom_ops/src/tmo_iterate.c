@@ -189,30 +189,63 @@ static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
 
-#if TMO_CORE_DSP
-static bool makes_two_pixels(const execution *f) {
-  if (!tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) || f->kernel.sums != NULL || !tmo_conv_makes_two_s16(&f->kernel)) return false;
+/* Returns whether the pixels of each row of the input are adjacent in memory, in ascending or descending order. */
+static TMO_ALWAYS_INLINE bool has_adjacent_pixels(const execution *f) {
   const tmo_tensor *const in = f->in.tensor;
-  return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
+  return !tmo_has_column_windows(in) && !tmo_in_rolling_buffer(in) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes output columns x and x + 1 if their windows have the same taps inside the input. The argument `window` is the window of column x. */
-static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
-  const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
-  if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
-  const int8_t *const *const at = t->pixels + (first.start - t->columns.start);
-  tmo_conv_two_s16(&f->kernel, window, (uint32_t)(at[second.start - first.start] - at[0]), (uint32_t)(next - out), out);
-  return true;
+#if TMO_CORE_DSP
+static bool makes_two_pixels(const execution *f) {
+  return tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) && f->kernel.sums == NULL && !tmo_has_column_windows(f->out.tensor) && tmo_conv_makes_two_s16(&f->kernel);
 }
 #endif
 
-/* Computes the output columns from x to `end` - 1 of an operator for which is_pixelwise() is true. */
-TMO_OWN_FRAME static void iterate_pixelwise(const execution *f, uint32_t x, uint32_t end) {
+/* Returns the number of windows, from output column x to column `end` - 1, whose columns are all inside the input. */
+static uint32_t whole_windows(const execution *f, uint32_t x, uint32_t end) {
+  const tmo_op *const op = f->kernel.op;
+  const uint32_t width = f->in.tensor->width, start = x * op->stride_w - op->pad_left, wide = (op->kernel_w - 1u) * op->dilation_w + 1;
+  if (start > width || wide > width - start) return 0; /* the first column of a window that begins in the padding wraps to a large number */
+  const uint32_t n = tmo_quotient(width - start - wide, op->stride_w) + 1;
+  return n < end - x ? n : end - x;
+}
+
+/* Computes n output columns, from column x on, for which whole_windows() and has_adjacent_pixels() hold. The pixels under the first window are listed,
+ * and then move by a constant number of bytes from each window to the next window. */
+TMO_OWN_FRAME static void iterate_whole_windows(execution *f, const place *row, uint32_t x, uint32_t n, tile_pixels *tile) {
+  const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  const int32_t apart = (int32_t)(f->kernel.op->stride_w * f->in.pixel), step = backwards ? -apart : apart;
+#if TMO_CORE_DSP
+  const bool two = makes_two_pixels(f);
+#endif
+  (void)read_tile(f, x, x + 1, tile);
+  const tmo_window window = taps_window(tile->pixels, tile->rows, tile->first_row, tile->columns);
+  for (const uint32_t end = x + n; x < end; x += n) {
+    int8_t *const out = (int8_t *)(uintptr_t)(row->base + tmo_pixel_offset(&row->pixels, x));
+    n = 1;
+#if TMO_CORE_DSP
+    if (two && x + 1 < end) {
+      tmo_conv_two_s16(&f->kernel, &window, (uint32_t)step, (uint32_t)(row->base + tmo_pixel_offset(&row->pixels, x + 1) - out), out);
+      n = 2;
+    }
+#endif
+    if (n == 1) call_pixel_kernel(&f->kernel, &window, out);
+    if (tmo_has_sums(&f->kernel)) f->kernel.sums += f->kernel.out_channels;
+    if (x + n == end) return;
+    for (const int8_t **pixel = tile->pixels, **const last = pixel + window.count; pixel != last; ++pixel) *pixel += (int32_t)n * step;
+  }
+}
+
+/* Computes the output columns from x to `end` - 1 of an operator for which is_pixelwise() is true. The input must not be a streamed or external input. */
+TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t end) {
   const place from = row_of(f->run, &f->in, f->run->current.row), to = row_of(f->run, &f->out, f->run->current.row);
   const tmo_taps one = {0, 1, 0};
   const int8_t *pixel;
   const tmo_window window = taps_window(&pixel, 1, 0, one);
-  for (; x < end; ++x) {
+  const bool whole = has_whole_rows(f->run, f->in.tensor) && has_whole_rows(f->run, f->out.tensor);
+  const uint32_t n = whole ? end - x : 1;
+  f->kernel.out_width = (uint16_t)n;
+  for (; x < end; x += n) {
     pixel = from.base + tmo_pixel_offset(&from.pixels, x);
     call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x)));
   }
@@ -225,27 +258,19 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   tile_pixels tile;
   tile.pixels = pixels;
   tile.room = TMO_MAX_TAPS;
-  const bool whole = is_pixelwise(f->kernel.op) && has_whole_rows(f->run, f->in.tensor) && has_whole_rows(f->run, f->out.tensor);
-  if (whole) f->kernel.out_width = (uint16_t)(end - x);
-#if TMO_CORE_DSP
-  const bool two = makes_two_pixels(f);
-#endif
+  const bool adjacent = has_adjacent_pixels(f);
   for (uint32_t n; x < end; x += n) {
-    n = whole ? 1 : end - x;
-    n = read_tile(f, x, x + n, &tile);
+    n = adjacent ? whole_windows(f, x, end) : 0;
+    if (n > 1) {
+      iterate_whole_windows(f, &row, x, n, &tile);
+      continue;
+    }
+    n = read_tile(f, x, adjacent ? x + 1 : end, &tile);
     for (uint32_t p = x; p < x + n; ++p) {
       const tmo_window window = window_in(f, &tile, x, p);
-#if TMO_CORE_DSP
-      int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, p));
-      if (two && p + 1 < x + n && convolve_two(f, &tile, &window, p, out, row.base + tmo_pixel_offset(&row.pixels, p + 1))) {
-        ++p;
-        continue;
-      }
-#endif
       call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, p)));
       if (tmo_has_sums(&f->kernel)) f->kernel.sums += f->kernel.out_channels;
     }
-    if (whole) return;
   }
 }
 
@@ -259,7 +284,7 @@ static void iterate_columns(execution *f, uint32_t end) {
 #endif
   uint32_t x = tmo_first_column(op, &f->run->current);
   if (op->access == 0 && op->n_inputs == 1) {
-    if (is_pixelwise(op) && !has_whole_rows(f->run, f->in.tensor) && !tmo_is_source(f->run->program, f->in.tensor)) {
+    if (is_pixelwise(op) && !tmo_is_source(f->run->program, f->in.tensor)) {
       iterate_pixelwise(f, x, end);
     } else {
       iterate_windows(f, x, end);
