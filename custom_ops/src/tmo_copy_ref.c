@@ -312,8 +312,9 @@ TMO_OWN_FRAME static bool pad_each_row(const tmo_run_state *run, const tmo_op *o
   if (s.first > n) s.first = n;
   const uint32_t start = (uint32_t)row + s.first, left = start < height ? height - start : 0;
   s.rows = n - s.first < left ? n - s.first : left;
-  s.from = tmo_adjacent_rows(run, in, 0, height);
-  to.row = tmo_adjacent_rows(run, out, y, end);
+  if (!tmo_is_ascending(in) || !tmo_is_ascending(out)) return false;
+  s.from = tmo_adjacent_pixels(run, in, 0, height);
+  to.row = tmo_adjacent_pixels(run, out, y, end);
   if (s.from == NULL || to.row == NULL) return false;
   if (s.rows > 0) s.from += start * bytes + m->source;
   to.n = n;

@@ -236,9 +236,11 @@ TMO_OWN_FRAME static void iterate_whole_windows(execution *f, const place *row, 
   }
 }
 
+TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
+
 /* Computes the output columns from x to `end` - 1 of an operator for which is_pixelwise() is true. The input must not be a streamed or external input. */
 TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t end) {
-  const place from = row_of(f->run, &f->in, f->run->current.row), to = row_of(f->run, &f->out, f->run->current.row);
+  const place from = current_row(f, &f->in), to = current_row(f, &f->out);
   const tmo_taps one = {0, 1, 0};
   const int8_t *pixel;
   const tmo_window window = taps_window(&pixel, 1, 0, one);
@@ -253,7 +255,7 @@ TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t e
 
 /* Computes the output columns from x to `end` - 1 of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
-  const place row = row_of(f->run, &f->out, f->run->current.row);
+  const place row = current_row(f, &f->out);
   const int8_t *pixels[TMO_MAX_TAPS];
   tile_pixels tile;
   tile.pixels = pixels;
@@ -369,17 +371,6 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Returns 1 if the pixels of the rows from `first` to `end` - 1 are all adjacent in memory, and -1 if they are adjacent in reverse order. Returns 0
- * if the pixels are not adjacent. */
-static TMO_ALWAYS_INLINE int32_t direction_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  if (tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return 0;
-  if (tmo_is_ascending(t) && end <= t->depth) return 1;
-  if (tmo_in_rolling_buffer(t)) return 0;
-  if (tmo_remainder(first, t->depth) + (end - first) > t->depth) return 0;
-  if (tmo_is_ascending(t)) return 1;
-  return t->width == 1 || t->layout == TMO_LAYOUT_PIXELS_REVERSED ? -1 : 0;
-}
-
 /* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if the table lacks a
  * row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
@@ -399,16 +390,6 @@ static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, 
   return true;
 }
 
-/* Copies rows of a table like copy_table(), one row for each of n output pixels of `bytes` bytes. */
-TMO_OWN_FRAME static tmo_status copy_rows_of_table(const tmo_run_state *run, const tmo_op *op, const int8_t *from, int32_t step, int8_t *to, int32_t direction,
-                                                   uint32_t bytes, uint32_t n) {
-  const int8_t *const table = (const int8_t *)tmo_constant(run->program, op->weights);
-  const bool words = (((uintptr_t)table | (uintptr_t)to | bytes) & 3) == 0;
-  const int32_t to_step = direction * (int32_t)bytes;
-  const bool found = words ? copy_table(op, table, bytes, from, step, to, to_step, n, true) : copy_table(op, table, bytes, from, step, to, to_step, n, false);
-  return found ? TMO_OK : TMO_ERROR_INDEX;
-}
-
 /* Runs a GATHER operator whose indices or output pixels are not adjacent in memory. */
 TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo_kernel *k, uint32_t end) {
   const tmo_view in = tmo_view_of(run, k->op->input[0]), out = tmo_view_of(run, k->op->output);
@@ -424,31 +405,25 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
-/* Runs a GATHER operator, up to row `end` - 1, if the indices or the output pixels are in reverse order. */
-TMO_OWN_FRAME static tmo_status gather_reversed(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, uint32_t end) {
-  const uint32_t y = run->current.row, bytes = out->channels;
-  const int32_t read = direction_of(run, in, y, end), written = direction_of(run, out, y, end);
-  if (read == 0 || written == 0) return gather_apart(run, k, end);
-  const bool reads_back = in->layout == TMO_LAYOUT_PIXELS_REVERSED, writes_back = out->layout == TMO_LAYOUT_PIXELS_REVERSED;
-  const int8_t *const from = tmo_base_of(run, in) + tmo_row_offset(in, y) + (reads_back ? tmo_row_bytes(in) - TMO_INDEX_BYTES : 0);
-  int8_t *const to = tmo_output_base(run, out) + tmo_row_offset(out, y) + (writes_back ? tmo_row_bytes(out) - bytes : 0);
-  return copy_rows_of_table(run, k->op, from, read * TMO_INDEX_BYTES, to, written, bytes, (end - y) * out->width);
-}
-
 /* Runs a GATHER operator, up to column `end` - 1 of the current row, or up to row `end` - 1 in a group without tiles. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (tmo_by_row(op)) {
-    const uint32_t y = run->current.row;
-    const int8_t *const from = tmo_adjacent_rows(run, in, y, end);
-    int8_t *const to = tmo_adjacent_rows(run, out, y, end);
-    if (from && to) return copy_rows_of_table(run, op, from, TMO_INDEX_BYTES, to, 1, out->channels, (end - y) * out->width);
+  const uint32_t y = run->current.row, bytes = out->channels;
+  const int8_t *const table = (const int8_t *)tmo_constant(run->program, op->weights);
+  const int32_t step = tmo_is_ascending(in) ? TMO_INDEX_BYTES : -TMO_INDEX_BYTES, to_step = tmo_is_ascending(out) ? (int32_t)bytes : -(int32_t)bytes;
+  const int8_t *const from = tmo_by_row(op) ? tmo_adjacent_pixels(run, in, y, end) : NULL;
+  int8_t *const to = from ? tmo_adjacent_pixels(run, out, y, end) : NULL;
+  if (to == NULL) {
+    tmo_kernel k; /* only the fields that the kernel reads are set */
+    k.op = op;
+    k.weights = table;
+    k.out_channels = bytes;
+    return gather_apart(run, &k, end);
   }
-  tmo_kernel k; /* only the fields that the kernel reads are set */
-  k.op = op;
-  k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
-  k.out_channels = out->channels;
-  return tmo_by_row(op) ? gather_reversed(run, &k, in, out, end) : gather_apart(run, &k, end);
+  const uint32_t n = (end - y) * out->width;
+  const bool words = (((uintptr_t)table | (uintptr_t)to | bytes) & 3) == 0;
+  const bool found = words ? copy_table(op, table, bytes, from, step, to, to_step, n, true) : copy_table(op, table, bytes, from, step, to, to_step, n, false);
+  return found ? TMO_OK : TMO_ERROR_INDEX;
 }
 
 /* Copies the pixels of one operand that the indices in the other operand select. */
@@ -532,6 +507,11 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
+/* Returns whether the pixels from row `first` to row `end` - 1 are adjacent in ascending order. */
+static bool are_ascending(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  return tmo_is_ascending(t) && tmo_adjacent_pixels(run, t, first, end) != NULL;
+}
+
 /* Returns the number of rows, from run->current to row `end` - 1, that the kernel can compute as one long row. */
 TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
@@ -539,11 +519,11 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
   const bool limits = tmo_only_limits(op);
-  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || direction_of(f->run, out, y, end) != 1) return 1;
+  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || !are_ascending(f->run, out, y, end)) return 1;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     if (in->height == 1 && in->width == 1) continue; /* the only pixel of the operand is repeated */
-    if (in->height != out->height || in->width != out->width || direction_of(f->run, in, y, end) != 1) return 1;
+    if (in->height != out->height || in->width != out->width || !are_ascending(f->run, in, y, end)) return 1;
     if (binary) f->kernel.pixel_step[k] = in->channels;
   }
   f->kernel.out_width = (uint16_t)pixels;

@@ -19,77 +19,70 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 #if TMO_CORE_DSP
 enum { MOST_ADDED = 256 }; /* the sum of at most 256 bytes fits int16 */
 
-/* Loads up to four channels of a pixel as the lowest bytes of a word. */
-static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
-  if (n >= 4) return tmo_word(x);
-  uint32_t word = (uint8_t)x[0];
-  if (n > 1) word |= (uint32_t)(uint8_t)x[1] << 8;
-  if (n > 2) word |= (uint32_t)(uint8_t)x[2] << 16;
-  return (int32_t)word;
-}
-
-static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels, uint32_t n) {
+static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
   int32_t greatest = (int32_t)0x80808080u;
   for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
     const int8_t *x = *row + v->offset + c;
-    for (uint32_t t = columns; t > 0; --t, x += channels) greatest = tmo_greater_bytes(greatest, channels_at(x, n));
+    for (uint32_t t = columns; t > 0; --t, x += channels) greatest = tmo_greater_bytes(greatest, tmo_word(x));
   }
   return greatest;
 }
 
-/* Adds up to four channels of adjacent pixels to the int16 halves of `even` and `odd`. */
-static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels, uint32_t n) {
+/* Adds four channels of adjacent pixels to the int16 halves of `even` and `odd`. */
+static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
   for (; pixels > 0; --pixels, x += channels) {
-    const int32_t word = channels_at(x, n);
+    const int32_t word = tmo_word(x);
     *even = tmo_even_bytes(*even, word);
     *odd = tmo_odd_bytes(*odd, word);
   }
 }
 
-/* Adds up to four channels under a window. The sums of channels 0 and 2 are the int16 halves of `even`. */
-static TMO_ALWAYS_INLINE void sum_words(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels, uint32_t n, int32_t *even, int32_t *odd) {
-  *even = *odd = 0;
-  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
-    add_words(even, odd, *row + v->offset + c, columns, channels, n);
-  }
-}
-
 static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
   const int32_t area = (int32_t)v->area;
-  int32_t even, odd;
-  sum_words(v, c, columns, channels, 4, &even, &odd);
+  int32_t even = 0, odd = 0;
+  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
+    add_words(&even, &odd, *row + v->offset + c, columns, channels);
+  }
   const uint32_t low = (uint8_t)tmo_divide_rounded((int16_t)even, area) | (uint32_t)tmo_divide_rounded(even >> 16, area) << 16;
   const uint32_t high = (uint8_t)tmo_divide_rounded((int16_t)odd, area) | (uint32_t)tmo_divide_rounded(odd >> 16, area) << 16;
   return (int32_t)((low & 0x00FF00FFu) | high << 8);
 }
 
-/* Computes an output pixel of one to three channels. */
-static TMO_ALWAYS_INLINE void pool_some(const tmo_kernel *k, const tmo_window *v, uint32_t channels, int8_t *out) {
-  const uint32_t columns = tmo_by_row(k->op) ? v->columns : 1u;
-  const int32_t low = k->op->act_min, high = k->op->act_max;
-  int32_t values[3];
-  if (is_extreme(k->op)) {
-    const int32_t word = greatest_word(v, 0, columns, channels, channels);
-    TMO_UNROLLED for (uint32_t c = 0; c < channels; ++c) values[c] = (int8_t)(word >> 8 * c);
-  } else {
-    int32_t even, odd;
-    sum_words(v, 0, columns, channels, channels, &even, &odd);
-    values[0] = tmo_divide_rounded((int16_t)even, (int32_t)v->area);
-    if (channels > 1) values[1] = tmo_divide_rounded((int16_t)odd, (int32_t)v->area);
-    if (channels > 2) values[2] = tmo_divide_rounded(even >> 16, (int32_t)v->area);
-  }
-  TMO_UNROLLED for (uint32_t c = 0; c < channels; ++c) out[c] = (int8_t)(values[c] < low ? low : values[c] > high ? high : values[c]);
+/* Loads one to three channels of a pixel as the lowest bytes of a word. */
+static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
+  if (n == 1) return x[0];
+  const uint32_t two = (uint16_t)tmo_int16_at(x);
+  return (int32_t)(n == 2 ? two : two | (uint32_t)(uint8_t)x[2] << 16);
 }
 
-TMO_OWN_FRAME static void pool_one(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_some(k, v, 1, out); }
-TMO_OWN_FRAME static void pool_two(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_some(k, v, 2, out); }
-TMO_OWN_FRAME static void pool_three(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_some(k, v, 3, out); }
+/* Computes an output pixel of one to three channels. */
+TMO_OWN_FRAME static void pool_bytes(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  const uint32_t n = k->out_channels, bytes = n * (tmo_by_row(k->op) ? v->columns : 1u);
+  const bool extreme = is_extreme(k->op);
+  int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;
+  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
+    const int8_t *x = *row + v->offset;
+    for (const int8_t *const last = x + bytes; x != last; x += n) {
+      const int32_t word = channels_at(x, n);
+      if (extreme) {
+        greatest = tmo_greater_bytes(greatest, word);
+      } else {
+        even = tmo_even_bytes(even, word);
+        odd = tmo_odd_bytes(odd, word);
+      }
+    }
+  }
+  for (uint32_t c = 0; c < n; ++c, greatest >>= 8) {
+    const int32_t sum = c == 1 ? (int16_t)odd : c == 2 ? even >> 16 : (int16_t)even;
+    out[c] = tmo_clamp(extreme ? (int8_t)greatest : tmo_divide_rounded(sum, (int32_t)v->area), k->op->act_min, k->op->act_max);
+  }
+}
 
 /* The output pixel must have at least four channels. */
 TMO_OWN_FRAME static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
-    const int32_t word = is_extreme(k->op) ? greatest_word(v, c, columns, channels, 4) : average_word(v, c, columns, channels);
+    const int32_t word = is_extreme(k->op) ? greatest_word(v, c, columns, channels) : average_word(v, c, columns, channels);
     memcpy(out + c, &word, sizeof word);
     if (c + 4 == channels) break;
   }
@@ -102,7 +95,7 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   const tmo_op *const op = k->op;
   if (!tmo_has_part(TMO_PART_WHOLE_POOLS) || tmo_has_sums(k)) return NULL;
   if (is_extreme(op) ? op->smallest : is_mean(op) || (uint32_t)op->kernel_h * op->kernel_w > MOST_ADDED) return NULL;
-  return k->out_channels >= 4 ? pool_words : k->out_channels == 3 ? pool_three : k->out_channels == 2 ? pool_two : pool_one;
+  return k->out_channels >= 4 ? pool_words : pool_bytes;
 }
 
 /* The limits and sizes that are equal for all channels of an output pixel of an int16 pool. */
@@ -192,7 +185,7 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
       continue;
     }
     int32_t even = 0, odd = 0;
-    add_words(&even, &odd, bytes, pixels, channels, 4);
+    add_words(&even, &odd, bytes, pixels, channels);
     sums[0] += (int16_t)even;
     sums[1] += (int16_t)odd;
     sums[2] += even >> 16;

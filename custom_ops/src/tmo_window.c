@@ -5,6 +5,7 @@
 #include "tmo/access.h"
 #include "tmo/dsp.h"
 #include "tmo/packed.h"
+#include "tmo/view.h"
 
 tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t first = start < 0 ? (int32_t)tmo_quotient((uint32_t)(dilation - 1 - start), dilation) : 0;
@@ -17,6 +18,21 @@ tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, u
     taps.start = (uint32_t)(start + first * (int32_t)dilation);
   }
   return taps;
+}
+
+/* Returns the same as tmo_adjacent_pixels() for a tensor whose rows are not in ascending order. */
+TMO_OWN_FRAME static int8_t *descending_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first) {
+  if (tmo_in_rolling_buffer(t)) return NULL;
+  int8_t *const row = (int8_t *)(uintptr_t)tmo_base_of(run, t) + tmo_row_offset(t, first);
+  if (t->layout == TMO_LAYOUT_PIXELS_REVERSED) return row + (tmo_row_bytes(t) - t->channels);
+  return t->width == 1 ? row : NULL;
+}
+
+int8_t *tmo_adjacent_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  const uint32_t row = tmo_remainder(first, t->depth);
+  if (row + (end - first) > t->depth || tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return NULL;
+  if (!tmo_is_ascending(t)) return descending_pixels(run, t, first);
+  return (int8_t *)(uintptr_t)tmo_base_of(run, t) + (t->offset + row * tmo_row_bytes(t));
 }
 
 static TMO_ALWAYS_INLINE tmo_taps columns_under(const tmo_kernel *k, uint16_t x) {

@@ -47,11 +47,9 @@ static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo
   return in_order && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
-/* Returns the address of row `first` of a tensor. Returns NULL if the pixels from row `first` to row `end` - 1 are not adjacent in ascending order. */
-static TMO_ALWAYS_INLINE int8_t *tmo_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  if (!tmo_is_ascending(t) || end > t->depth || tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return NULL;
-  return (int8_t *)(uintptr_t)tmo_base_of(run, t) + (t->offset + first * tmo_row_bytes(t));
-}
+/* Returns the address of the first pixel of row `first` of a tensor. Returns NULL if the pixels from row `first` to row `end` - 1 are not adjacent in
+ * ascending or descending order. */
+TMO_LINKAGE int8_t *tmo_adjacent_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end);
 
 /* Writes the addresses of `wide` pixels in each of `rows` rows to a list, beginning with the row `place`. The arguments `wide` and `rows` must be
  * positive. The distance between two listed rows is `down` rows, and the distance between two listed pixels of a row is `across` columns. After each
