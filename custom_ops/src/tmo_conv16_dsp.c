@@ -12,8 +12,8 @@
 enum {
   PIXELS = 2,
   VALUES = TMO_WIDE_VALUES, /* two pixels are computed together if a window has at most VALUES values */
-  COPIED = 96,              /* largest number of values that are copied at once for one pixel */
-  SHORT = 8,                /* taps of less than SHORT values are copied */
+  COPIED_VALUES = 96,              /* largest number of values that are copied at once for one pixel */
+  SHORT_TAP = 8,                /* taps of less than SHORT_TAP values are copied */
   NARROW = 511              /* the sum of at most NARROW products fits 32 bits, because the absolute value of a product is at most 2^22 */
 };
 
@@ -28,11 +28,11 @@ typedef struct {
   tmo_wide_job job;
   const tmo_kernel *k;
   const tmo_window *window;
-  uint32_t offset;          /* distance in bytes from an address in the window's list to the values of the current pixel */
+  int32_t offset;           /* distance in bytes from an address in the window's list to the values of the current pixel */
   uint32_t row;             /* number of weights that a channel has in one row of the window */
   uint32_t values;          /* number of input values under the window of one pixel */
   int32_t sums[4];
-  int32_t x[COPIED / 2];
+  int32_t x[COPIED_VALUES / 2];
 } wide_pixels;
 
 /* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() selects the weights of values 0 and 2. */
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int8_t *to) {
 }
 
 /* Copies the values from `start` to `end` - 1 under the window of a pixel. Values outside the input are 0. */
-TMO_OWN_FRAME static void copy_values(const wide_pixels *v, uint32_t start, uint32_t end, int8_t *to) {
+TMO_OWN_FRAME static void copy_values_s16(const wide_pixels *v, uint32_t start, uint32_t end, int8_t *to) {
   if (end - start == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k))) {
     copy_taps(v, to);
     return;
@@ -132,7 +132,7 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
 }
 
 /* Writes the values of two pixels to v->x in the order of pair_four(), after `zeros` zeros. The windows of the two pixels are `apart` bytes apart. */
-TMO_OWN_FRAME static void take_two(wide_pixels *v, uint32_t apart, uint32_t zeros) {
+TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
   const uint32_t n = zeros + v->values;
   const bool lists_row = window->count == 1 && (window->columns == 1 || (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1));
@@ -142,7 +142,7 @@ TMO_OWN_FRAME static void take_two(wide_pixels *v, uint32_t apart, uint32_t zero
       pair_after_zeros(window->pixels[0] + v->offset, zeros, n, x);
     } else {
       x[0] = x[1] = 0;
-      copy_values(v, 0, v->values, (int8_t *)x + 2 * zeros);
+      copy_values_s16(v, 0, v->values, (int8_t *)x + 2 * zeros);
       pair_values((const int8_t *)x, n, x);
     }
   }
@@ -227,11 +227,11 @@ TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const 
     v->job.channels = left < 4 ? left : 4;
     for (uint32_t r = 0; r < count; r += at_once) {
       for (uint32_t at = 0, some; at < n; at += some) {
-        some = n - at < (rows ? MOST : COPIED) ? n - at : rows ? MOST : COPIED;
+        some = n - at < (rows ? MOST : COPIED_VALUES) ? n - at : rows ? MOST : COPIED_VALUES;
         if (rows) {
-          set_rows(&v->job, rows + r, count - r < at_once ? count - r : at_once, v->offset + 2 * at, some);
+          set_rows(&v->job, rows + r, count - r < at_once ? count - r : at_once, v->window->offset + 2 * at, some);
         } else {
-          copy_values(v, at, at + some, (int8_t *)v->x);
+          copy_values_s16(v, at, at + some, (int8_t *)v->x);
           set_rows(&v->job, &copy, 1, 0, some);
         }
         add_part(v, w + r * v->row + at, sums);
@@ -252,7 +252,7 @@ static TMO_ALWAYS_INLINE bool convolve_rows(wide_pixels *v, const int8_t *w) {
     if (columns > 1 && k->op->dilation_w > 1) return false;
     n = columns * tap;
     row = v->row;
-  } else if (count > 1 && (tap < SHORT || (count > columns && columns < k->op->kernel_w))) {
+  } else if (count > 1 && (tap < SHORT_TAP || (count > columns && columns < k->op->kernel_w))) {
     return false;
   }
   w += window->first_column * tap;
@@ -265,7 +265,7 @@ static TMO_ALWAYS_INLINE bool convolve_rows(wide_pixels *v, const int8_t *w) {
     v->row = row;
     convolve_parts(v, w, window->pixels, count, n);
   } else {
-    set_rows(&v->job, window->pixels, count, v->offset, n);
+    set_rows(&v->job, window->pixels, count, window->offset, n);
     multiply_rows(v, w);
   }
   return true;
@@ -275,7 +275,7 @@ static TMO_ALWAYS_INLINE void begin(wide_pixels *v, const tmo_kernel *k, const t
   static const int32_t none[2 * 4] = {0};
   v->k = k;
   v->window = window;
-  v->offset = window->offset;
+  v->offset = (int32_t)window->offset;
   v->row = k->op->kernel_w * k->tap_step;
   v->job.filter = k->op->kernel_h * v->row;
   v->job.bias = k->bias ? k->bias : none;
@@ -296,7 +296,7 @@ static TMO_ALWAYS_INLINE uint32_t values_under(const wide_pixels *v) {
   return (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v->row;
 }
 
-TMO_OWN_FRAME static void convolve_one(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+TMO_OWN_FRAME static void convolve_one_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   wide_pixels v;
   tmo_dsp_scales scales;
   begin(&v, k, window, out, &scales);
@@ -304,10 +304,10 @@ TMO_OWN_FRAME static void convolve_one(const tmo_kernel *k, const tmo_window *wi
   if (convolve_rows(&v, w)) return;
   v.values = values_under(&v);
   v.job.skip = 0;
-  if (v.values > COPIED) {
+  if (v.values > COPIED_VALUES) {
     convolve_parts(&v, w, NULL, 1, v.values);
   } else {
-    copy_values(&v, 0, v.values, (int8_t *)v.x);
+    copy_values_s16(&v, 0, v.values, (int8_t *)v.x);
     set_rows(&v.job, &copy, 1, 0, v.values);
     multiply_rows(&v, w);
   }
@@ -315,13 +315,13 @@ TMO_OWN_FRAME static void convolve_one(const tmo_kernel *k, const tmo_window *wi
 
 /* Computes two pixels whose windows have at most VALUES values. The windows of the two pixels are `apart` bytes apart, and the outputs are `out_apart`
  * bytes apart. */
-TMO_OWN_FRAME static void convolve_two(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
+TMO_OWN_FRAME static void convolve_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
   wide_pixels v;
   tmo_dsp_scales scales;
   begin(&v, k, window, out, &scales);
   v.values = values_under(&v);
   const uint32_t zeros = (0 - v.values) % 4;
-  take_two(&v, apart, zeros);
+  take_two(&v, (int32_t)apart, zeros);
   v.job.apart = (int32_t)out_apart;
   v.job.x = v.x;
   v.job.end = v.x + (zeros + v.values) / 2;
@@ -350,22 +350,22 @@ void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
     if (by_two && x + 1 < k->out_width) {
       const tmo_taps next = tmo_columns(k, (uint16_t)(x + 1));
       if (next.count == column.columns && next.first == column.first_column) {
-        convolve_two(k, &column, next.start * k->in_channels - column.offset, k->out_channels, out);
+        convolve_two_s16(k, &column, next.start * k->in_channels - column.offset, k->out_channels, out);
         n = PIXELS;
         continue;
       }
     }
-    convolve_one(k, &column, out);
+    convolve_one_s16(k, &column, out);
   }
 }
 
 void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
-  convolve_two(k, window, apart, out_apart, out);
+  convolve_two_s16(k, window, apart, out_apart, out);
 }
 
 void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (is_summed(k)) {
-    convolve_one(k, window, out);
+    convolve_one_s16(k, window, out);
   } else {
     tmo_conv_kernel_s16(k)(k, window, 0, out);
   }

@@ -189,10 +189,11 @@ static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
 
-/* Returns whether the pixels of each row of the input are adjacent in memory, in ascending or descending order. */
+/* Returns whether iterate_inside() can compute adjacent pixels of an int16 or float32 operator. The pixels of each row of the input must be adjacent in
+ * memory, in ascending or descending order. */
 static TMO_ALWAYS_INLINE bool has_adjacent_pixels(const execution *f) {
   const tmo_tensor *const in = f->in.tensor;
-  return !tmo_has_column_windows(in) && !tmo_in_rolling_buffer(in) && !tmo_is_source(f->run->program, in);
+  return tmo_element_bytes(f->kernel.op) > 1 && !tmo_has_column_windows(in) && !tmo_in_rolling_buffer(in) && !tmo_is_source(f->run->program, in);
 }
 
 #if TMO_CORE_DSP
@@ -202,7 +203,7 @@ static bool makes_two_pixels(const execution *f) {
 #endif
 
 /* Returns the number of windows, from output column x to column `end` - 1, whose columns are all inside the input. */
-static uint32_t whole_windows(const execution *f, uint32_t x, uint32_t end) {
+static uint32_t windows_inside(const execution *f, uint32_t x, uint32_t end) {
   const tmo_op *const op = f->kernel.op;
   const uint32_t width = f->in.tensor->width, start = x * op->stride_w - op->pad_left, wide = (op->kernel_w - 1u) * op->dilation_w + 1;
   if (start > width || wide > width - start) return 0; /* the first column of a window that begins in the padding wraps to a large number */
@@ -210,9 +211,9 @@ static uint32_t whole_windows(const execution *f, uint32_t x, uint32_t end) {
   return n < end - x ? n : end - x;
 }
 
-/* Computes n output columns, from column x on, for which whole_windows() and has_adjacent_pixels() hold. The pixels under the first window are listed,
+/* Computes n output columns, from column x on, for which windows_inside() and has_adjacent_pixels() hold. The pixels under the first window are listed,
  * and then move by a constant number of bytes from each window to the next window. */
-TMO_OWN_FRAME static void iterate_whole_windows(execution *f, const place *row, uint32_t x, uint32_t n, tile_pixels *tile) {
+TMO_OWN_FRAME static void iterate_inside(execution *f, const place *row, uint32_t x, uint32_t n, tile_pixels *tile) {
   const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;
   const int32_t apart = (int32_t)(f->kernel.op->stride_w * f->in.pixel), step = backwards ? -apart : apart;
 #if TMO_CORE_DSP
@@ -262,9 +263,9 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   tile.room = TMO_MAX_TAPS;
   const bool adjacent = has_adjacent_pixels(f);
   for (uint32_t n; x < end; x += n) {
-    n = adjacent ? whole_windows(f, x, end) : 0;
+    n = adjacent ? windows_inside(f, x, end) : 0;
     if (n > 1) {
-      iterate_whole_windows(f, &row, x, n, &tile);
+      iterate_inside(f, &row, x, n, &tile);
       continue;
     }
     n = read_tile(f, x, adjacent ? x + 1 : end, &tile);

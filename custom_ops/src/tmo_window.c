@@ -29,8 +29,9 @@ TMO_OWN_FRAME static int8_t *descending_pixels(const tmo_run_state *run, const t
 }
 
 int8_t *tmo_adjacent_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  if (tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return NULL;
   const uint32_t row = tmo_remainder(first, t->depth);
-  if (row + (end - first) > t->depth || tmo_has_column_windows(t) || tmo_is_source(run->program, t)) return NULL;
+  if (row + (end - first) > t->depth) return NULL;
   if (!tmo_is_ascending(t)) return descending_pixels(run, t, first);
   return (int8_t *)(uintptr_t)tmo_base_of(run, t) + (t->offset + row * tmo_row_bytes(t));
 }

@@ -49,20 +49,36 @@ static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
   return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
 }
 
-static void compute(tmo_wide_job *job, uint32_t pixels) {
-  const int32_t each = pixels > 1 ? 2 : 4;
-  for (; job->channels > 0; job->channels -= each, job->weights += (uint32_t)each * job->filter, job->sums += job->next) {
-    if (job->first) memset(job->sums, 0, 4 * sizeof *job->sums);
-    const int8_t *w = job->weights;
-    for (const int32_t *x = job->x; x != job->end; x += 2, w += 4) {
-      for (int32_t i = 0; i < 4; ++i) {
-        const int32_t c = i % each < job->channels ? i % each : 0;
-        job->sums[i] = add_four(job->sums[i], x + i / each * TMO_WIDE_VALUES / 2, w + (uint32_t)c * job->filter);
-      }
+/* Adds the products of all rows of one pixel to the sum of a channel. The argument `w` points to the channel's first weight. */
+static int32_t add_rows(const tmo_wide_job *job, int32_t sum, const int8_t *w) {
+  for (uint32_t r = 0; r < job->count; ++r, w += job->skip) {
+    const int8_t *x = job->rows[r] + job->offset;
+    for (uint32_t n = (job->fours + job->singles) / 2; n > 0; --n, x += 2, ++w) {
+      int16_t value;
+      memcpy(&value, x, sizeof value);
+      sum = tmo_wrapping_add(sum, value * *w);
     }
-    if (job->last) job->rest(job, pixels);
+  }
+  return sum;
+}
+
+void tmo_dsp_wide_one(tmo_wide_job *job) {
+  for (; job->channels > 0; job->channels -= 4, job->weights += 4 * job->filter) {
+    if (job->first) memset(job->sums, 0, 4 * sizeof *job->sums);
+    for (int32_t c = 0; c < 4; ++c) job->sums[c] = add_rows(job, job->sums[c], job->weights + (c < job->channels ? (uint32_t)c * job->filter : 0));
+    if (job->last) job->rest(job, 1);
   }
 }
 
-void tmo_dsp_wide_one(tmo_wide_job *job) { compute(job, 1); }
-void tmo_dsp_wide_two(tmo_wide_job *job) { compute(job, 2); }
+void tmo_dsp_wide_two(tmo_wide_job *job) {
+  for (; job->channels > 0; job->channels -= 2, job->weights += 2 * job->filter) {
+    memset(job->sums, 0, 4 * sizeof *job->sums);
+    const int8_t *w = job->weights;
+    for (const int32_t *x = job->x; x != job->end; x += 2, w += 4) {
+      for (int32_t i = 0; i < 4; ++i) {
+        job->sums[i] = add_four(job->sums[i], x + i / 2 * TMO_WIDE_VALUES / 2, w + (i % 2 < job->channels ? (uint32_t)i % 2 * job->filter : 0));
+      }
+    }
+    job->rest(job, 2);
+  }
+}
