@@ -508,28 +508,30 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns whether the pixels from row `first` to row `end` - 1 are adjacent in ascending order. */
-static bool are_ascending(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
-  return tmo_is_ascending(t) && tmo_adjacent_pixels(run, t, first, end) != NULL;
-}
-
-/* Returns the number of rows, from run->current to row `end` - 1, that the kernel can compute as one long row. */
-TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
+/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
+ * adjacent in memory, or if the operator needs other pixels of its operands. */
+TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
-  const bool limits = tmo_only_limits(op);
-  if (!(binary || limits || is_pixelwise(op)) || pixels > UINT16_MAX || !are_ascending(f->run, out, y, end)) return 1;
+  const int8_t *operands[2];
+  if (!(binary || is_pixelwise(op) || tmo_only_limits(op)) || pixels > UINT16_MAX || !tmo_is_ascending(out)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
-    if (in->height == 1 && in->width == 1) continue; /* the only pixel of the operand is repeated */
-    if (in->height != out->height || in->width != out->width || !are_ascending(f->run, in, y, end)) return 1;
-    if (binary) f->kernel.pixel_step[k] = in->channels;
+    const bool repeated = in->height == 1 && in->width == 1; /* the only pixel of the operand is repeated */
+    if (!repeated && (in->height != out->height || in->width != out->width || !tmo_is_ascending(in))) return false;
+    operands[k] = tmo_adjacent_pixels(f->run, in, repeated ? 0 : y, repeated ? 1 : end);
+    if (operands[k] == NULL) return false;
+    if (binary && !repeated) f->kernel.pixel_step[k] = in->channels;
   }
-  f->kernel.out_width = (uint16_t)pixels;
-  if (limits) f->kernel.in_width = (uint16_t)pixels;
-  return end - y;
+  int8_t *const to = tmo_adjacent_pixels(f->run, out, y, end);
+  if (to == NULL) return false;
+  f->kernel.out_width = f->kernel.in_width = (uint16_t)pixels;
+  const tmo_taps one = {0, 1, 0};
+  const tmo_window window = taps_window(operands, op->n_inputs, 0, one);
+  call_row_kernel(&f->kernel, &window, to);
+  return true;
 }
 
 TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
@@ -550,12 +552,11 @@ TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_o
     iterate_accessed_rows(&f, run, end);
     return TMO_OK;
   }
-  const uint32_t rows = rows_at_once(&f, end);
-  for (;;) {
-    iterate_window(&f, 0);
-    run->current.row = (uint16_t)(run->current.row + rows);
-    if (run->current.row >= end) return TMO_OK;
+  if (!iterate_as_one_row(&f, end)) {
+    for (; run->current.row < end; ++run->current.row) iterate_window(&f, 0);
   }
+  run->current.row = (uint16_t)end;
+  return TMO_OK;
 }
 
 tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
