@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from tflm_memopt.answers.convention import convention
 from tflm_memopt.answers.fits import BoardReport, Fits
 from tflm_memopt.answers.report import BeforeAfter
 from tflm_memopt.apps.results import AppOptimized
@@ -35,4 +36,5 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
         rewritten = board_fit(board, there.report.arena, after[id(there)], there.report.slow)
         rows.append(BoardReport(board, board_fit(board, today, before), rewritten))
     flash = BeforeAfter(sum(map(len, originals)), sum(len(done.model) for done in each))
-    return Fits(report.app, each[0].report.conventions, today, report.arena, flash, tuple(rows))
+    counted = convention(report.arena, *(done.report.input for done in each))
+    return Fits(report.app, counted, today, report.arena, flash, tuple(rows))

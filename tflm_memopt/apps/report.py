@@ -10,6 +10,7 @@ from rich.text import Text
 from tflm_memopt.answers.convention import convention
 from tflm_memopt.apps.results import AppExploration, AppOptimized, CoreLoad
 from tflm_memopt.emit.printing import printable
+from tflm_memopt.model.graph import short_name
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
@@ -35,7 +36,10 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         f"{', '.join(map(printable, one.runs))}"
         for one in report.pausing
     ] + [f"  every {ms:g} ms: {nbytes:,} B" for ms, nbytes in report.curve]
-    reserved = [f"  {x.model}: bytes {x.first:,} to {x.end:,}, {x.tensor}, {x.why}" for x in report.reserved]
+    reserved = [
+        f"  {printable(x.model)}: bytes {x.first:,} to {x.end:,}, '{printable(short_name(x.tensor))}', {x.why}"
+        for x in report.reserved
+    ]
     return joined(
         Group(title, Text("\n".join(runs), "dim")),
         table,
@@ -98,7 +102,7 @@ def _percent(busy: Iterable[float]) -> str:
 
 def _facts(result: AppOptimized) -> list[tuple[str, int]]:
     r = result.report
-    declared = [("smallest that AllocateTensors takes", r.arena.min)] if r.interpreter else []
+    declared = [("AllocateTensors() needs", r.arena.min)] if r.interpreter else []
     if r.arena_size is not None:
         declared.append(("to declare, for every build of TFLM", r.arena_size))
     return [

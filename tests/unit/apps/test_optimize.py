@@ -57,6 +57,11 @@ def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
     assert caught.value.code == "memory_unknown"
 
 
+def test_fit_names_the_place_of_every_input() -> None:
+    found = fit(optimize(application(stream=True)), ["nano33ble"])
+    assert "input streamed 1 row or in the arena" in found.convention
+
+
 TOML = 'concurrent = [["one", "two"]]\neffort = "low"\n' + "".join(
     f'[models.{name}]\nfile = "{name}.tflite"\n' for name in ("one", "two")
 )
