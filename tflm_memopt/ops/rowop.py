@@ -260,6 +260,10 @@ class RowOp:
         return traits(self.kind)
 
     @property
+    def outputs(self) -> tuple[TensorId, ...]:
+        return (self.output,)
+
+    @property
     def own_weights(self) -> NDArray[np.int8]:
         if self.weights is None:
             raise ValueError(f"{self.name} has no weights")

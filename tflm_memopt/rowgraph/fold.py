@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.intervals import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.ops.rowop import Constant, RowOp
-from tflm_memopt.rowgraph.graph import Region, RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
@@ -31,7 +31,7 @@ def fold(graph: RowGraph, whole: Collection[TensorId] = ()) -> tuple[Mapping[int
     """Remove dead channels from the operators, and return the operators and a mask of each tensor's remaining channels.
     Tensors in `whole` keep all channels.
     """
-    order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
+    order = [i for region in graph.regions for i in region.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
     links = [_Link(op, inputs(op, known)) for op in ops]

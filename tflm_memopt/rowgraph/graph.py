@@ -166,6 +166,14 @@ class RowGraph:
         return frozenset(t for t, space in self.spaces.items() if space is not Space.STREAM)
 
     @cached_property
+    def steps(self) -> tuple[tuple[int, RowOp | BuiltinNode], ...]:
+        """All operators, each after its Op.index, in an order in which they can run."""
+        found: list[tuple[int, RowOp | BuiltinNode]] = []
+        for node in self.nodes:
+            found += ((key, self.ops[key]) for key in node.ops) if isinstance(node, Region) else [(node.op, node)]
+        return tuple(found)
+
+    @cached_property
     def builtins(self) -> tuple[BuiltinNode, ...]:
         return tuple(node for node in self.nodes if isinstance(node, BuiltinNode))
 

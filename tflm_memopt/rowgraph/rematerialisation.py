@@ -68,10 +68,7 @@ class _Seen:
 
     @cached_property
     def steps(self) -> Sequence[RowOp | BuiltinNode]:
-        nodes: list[RowOp | BuiltinNode] = []
-        for node in self.graph.nodes:
-            nodes += [node] if isinstance(node, BuiltinNode) else [self.graph.ops[key] for key in node.ops]
-        return nodes
+        return [step for _, step in self.graph.steps]
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
@@ -81,7 +78,7 @@ class _Seen:
     def position(self) -> Mapping[TensorId, int]:
         there = dict.fromkeys((*self.graph.model.inputs, *self.graph.outside))
         for step in self.steps:
-            there |= dict.fromkeys((*step.inputs, *_outputs(step)))
+            there |= dict.fromkeys((*step.inputs, *step.outputs))
         return {t: i for i, t in enumerate(there)}
 
     @cached_property
@@ -90,7 +87,7 @@ class _Seen:
         found = dict.fromkeys(self.position, frozenset[TensorId]())
         for step in self.steps:
             above = frozenset(step.inputs).union(*(found[t] for t in step.inputs))
-            found |= dict.fromkeys(_outputs(step), above)
+            found |= dict.fromkeys(step.outputs, above)
         return found
 
     @cached_property
@@ -102,7 +99,7 @@ class _Seen:
             for k, t in enumerate(step.inputs):
                 if isinstance(step, BuiltinNode) or step.rows_read(k, 0) == (0, step.reads[k].h):
                     early |= {t} | self.behind[t]
-            found |= dict.fromkeys(_outputs(step), early)
+            found |= dict.fromkeys(step.outputs, early)
         return found
 
     @cached_property
@@ -127,16 +124,12 @@ class _Seen:
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:
-            if any(reader.output in self.behind[t] for t in _outputs(step)):
+            if any(reader.output in self.behind[t] for t in step.outputs):
                 wanted.update(step.inputs)
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: Iterable[TensorId]) -> int:
         return sum(self.sizes.get(t, 0) for t in tensors if t not in self.graph.spaces)
-
-
-def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
-    return step.outputs if isinstance(step, BuiltinNode) else (step.output,)
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:

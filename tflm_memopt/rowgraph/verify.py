@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph
+from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph
 
 Broken = Iterator[str]
 
@@ -32,28 +32,23 @@ def _each_once(graph: RowGraph) -> Broken:
 
 
 def _known(graph: RowGraph) -> Broken:
-    for node in graph.nodes:
-        yield from (f"tensor {t} of {_name(node)}" for t in _tensors(graph, node) if t not in graph.model.tensors)
+    for key, step in graph.steps:
+        used = (*step.inputs, *step.outputs)
+        yield from (f"tensor {t} of operator {key}" for t in used if t not in graph.model.tensors)
 
 
 def _single_writer(graph: RowGraph) -> Broken:
     written = Counter(set(graph.model.inputs))  # A model may list an input twice.
-    for node in graph.nodes:
-        written.update(node.outputs if isinstance(node, BuiltinNode) else (graph.ops[i].output for i in node.ops))
+    for _, step in graph.steps:
+        written.update(step.outputs)
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)
 
 
 def _written_first(graph: RowGraph) -> Broken:
     there = {*graph.model.inputs, *graph.outside}
-    for node in graph.nodes:
-        if isinstance(node, BuiltinNode):
-            yield from (f"tensor {t} of {_name(node)}" for t in node.inputs if t not in there)
-            there.update(node.outputs)
-            continue
-        for key in node.ops:
-            op = graph.ops[key]
-            yield from (f"tensor {t} of operator {key} {op.name}" for t in op.inputs if t not in there)
-            there.add(op.output)
+    for key, step in graph.steps:
+        yield from (f"tensor {t} of operator {key}" for t in step.inputs if t not in there)
+        there.update(step.outputs)
     yield from (f"output {t} of the model" for t in graph.model.outputs if t not in there)
 
 
@@ -71,10 +66,11 @@ def _handed_over(graph: RowGraph) -> Broken:
         ops = [graph.ops[i] for i in region.ops]
         inside = {op.output for op in ops}
         read = {t for op in ops for t in op.inputs} - inside - graph.outside
+        name, handed = f"region {region.number}", inside & wanted
         if set(region.inputs) != read:
-            yield f"{_name(region)} has inputs {sorted(region.inputs)}, but its operators read {sorted(read)}"
-        if set(region.outputs) != inside & wanted:
-            yield f"{_name(region)} has outputs {sorted(region.outputs)}, but others read {sorted(inside & wanted)}"
+            yield f"{name} has inputs {sorted(region.inputs)}, but its operators read {sorted(read)}"
+        if set(region.outputs) != handed:
+            yield f"{name} has outputs {sorted(region.outputs)}, but others read {sorted(handed)}"
 
 
 RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
@@ -85,15 +81,3 @@ RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
     "a reader sees as many bytes as the writer makes": _same_bytes,
     "a region's inputs are what its operators read, and its outputs are what others read": _handed_over,
 }
-
-
-def _tensors(graph: RowGraph, node: Node) -> Iterator[int]:
-    if isinstance(node, BuiltinNode):
-        yield from (*node.inputs, *node.outputs)
-        return
-    for key in node.ops:
-        yield from (*graph.ops[key].inputs, graph.ops[key].output)
-
-
-def _name(node: Node) -> str:
-    return f"operator {node.op}" if isinstance(node, BuiltinNode) else f"region {node.number}"
