@@ -150,9 +150,15 @@ class _Lowering:
         op = _flat(op) if flat else as_counted(op, group)
         if stage.pixels or stage.at_once > 1:
             op = replace(op, param=op.room(stage.pixels) if stage.pixels else stage.at_once)
-        ordered = operands.in_order(op, stage.operands)
-        scales = {name: ordered.pop(name) for name in ("multipliers", "shifts")}
-        packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
+        # An operator that adds up its input has loops over input rows, even if the input is a whole tensor.
+        counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
+        seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
+        constant = operands.constant(op)
+        constants = () if constant is None else (self._number(constant),)
+        inputs = (*(self._operand(op, k, seen) for k in stage.operands), *constants)
+        plain = operands.program_op(op, stage.operands, inputs, self._output(op, nests))
+        scaled = replace(op, multipliers=plain.multipliers, shifts=plain.shifts)
+        packed = pack(scaled) if stage.runs_packed(op) else None
         weights = packed.weights if packed else plain_weights(op)
         copied = self._copied(op, weights)
         sums = (stage.iterative and not op.scatters) or stage.nest.sums
@@ -160,18 +166,8 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.start
-        # An operator that adds up its input has loops over input rows, even if the input is a whole tensor.
-        counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
-        seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
-        constant = operands.constant(op)
-        constants = () if constant is None else (self._number(constant),)
-        return ProgramOp(
-            kind=op.kind,
-            inputs=(*(self._operand(op, k, seen) for k in stage.operands), *constants),
-            output=self._output(op, nests),
-            output_zero_point=op.output_zero_point,
-            window=op.window,
-            activation=op.activation,
+        return replace(
+            plain,
             iterative=stage.iterative,
             sums=stage.nest.sums,
             packing=op.packing if packed else Packing.NONE,
@@ -180,10 +176,9 @@ class _Lowering:
             copied=copied,
             scales=packed.scales if packed else None,
             bias=None if packed else op.bias,
+            multipliers=None if packed else plain.multipliers,
+            shifts=None if packed else plain.shifts,
             accumulator=place,
-            message=op.message,
-            **ordered,
-            **({} if packed else scales),
             **_tiles(op, stage, nests),
         )
 

@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import PROGRAM_BASE
-from tflm_memopt.lower.program import CopyRecord, MoveRecord, ProgramTensor
+from tflm_memopt.lower.program import CopyRecord, MoveRecord, ProgramOp, ProgramTensor
 from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind
 from tflm_memopt.ops.partial import in_order as sums_in_order
 from tflm_memopt.ops.rowop import Access, Moves, RowOp
@@ -24,18 +24,29 @@ def constant(op: RowOp) -> ProgramTensor | None:
     return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, PROGRAM_BASE, constant=op.constant.values.tobytes())
 
 
-def in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """`demanded` has the indices of the inputs in the order of the program."""
+def program_op(op: RowOp, demanded: Sequence[int], inputs: tuple[int, ...], output: int) -> ProgramOp:
+    """Return the record of an operator without packed weights. `demanded` has the indices of its inputs in the order of
+    the program. `inputs` and `output` are indices of tensors in the program.
+    """
     order = _order(op, demanded)
-    return {
-        "input_zero_points": tuple(op.input_zero_points[k] for k in order),
-        "swapped": order == (1, 0),
-        "param": _param(op, order),
-        "multipliers": _scales(op, op.multipliers, order),
-        "shifts": _scales(op, op.shifts, order),
-        "access": _access(op, order),
-        "copy": None if op.moves is None else _copy(op.moves, _access(op, order), order),
-    }
+    return ProgramOp(
+        kind=op.kind,
+        inputs=inputs,
+        output=output,
+        input_zero_points=tuple(op.input_zero_points[k] for k in order),
+        output_zero_point=op.output_zero_point,
+        window=op.window,
+        activation=op.activation,
+        swapped=order == (1, 0),
+        param=_param(op, order),
+        weights=op.weights,
+        message=op.message,
+        copy=None if op.moves is None else _copy(op.moves, _access(op, order), order),
+        bias=op.bias,
+        multipliers=_scales(op, op.multipliers, order),
+        shifts=_scales(op, op.shifts, order),
+        access=_access(op, order),
+    )
 
 
 def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:

@@ -5,13 +5,14 @@ further types of operators needs TFLM's wheel. Tests compare the outputs with th
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramGroup, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.interface import format_of
@@ -107,18 +108,7 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 def _reference_program(op: RowOp) -> bytes:
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
-    lone = ProgramOp(
-        kind=op.kind,
-        inputs=inputs,
-        output=n,
-        output_zero_point=op.output_zero_point,
-        window=op.window,
-        activation=op.activation,
-        weights=op.weights,
-        bias=op.bias,
-        iterative=op.scatters,
-        **operands.in_order(op, range(n)),
-    )
+    lone = replace(operands.program_op(op, range(n), inputs, n), iterative=op.scatters)
     count = op.reads[0].h if op.scatters else op.writes.h
     loops = (Repeat(count, (Iteration(0),)),)
     each = enumerate((*op.reads, op.writes), start=1)
