@@ -1,12 +1,17 @@
 """Simulates the arena for the checker. Each arena byte has a tag, which names the tensor byte that was last written
 there.
+
+Reads and writes are first listed with their time, and settle() then replays the list at once. For each read byte, a
+sort by address and time finds the last write before the read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import PlanError
@@ -16,6 +21,7 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
 """Contents of arena bytes are identified by a tensor's number, or by the role and key of a private buffer."""
+FOREIGN = "foreign", 0
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
 """Required alignment of each buffer in bytes: int32 sums, uint16 counters, pairs of int16 in scratch, vectors of
@@ -23,18 +29,38 @@ weights.
 """
 
 
+MOST_LISTED = 1 << 18
+"""Number of reads and writes after which settle_some() replays the list."""
+UNKNOWN = -1 << 62
+"""Mark of bytes that are not written yet, or that other models have written."""
+
+
+class _Accesses(NamedTuple):
+    """Reads or writes of runs of `nbytes` bytes at the addresses `at`. Accesses at equal times happen in list order."""
+
+    at: Ints
+    nbytes: int
+    marks: Ints
+    """The mark of a byte is the difference of its tag and its address, which is constant within a tensor."""
+    time: Ints
+    content: Content
+    reader: Callable[[int], object] | None
+    """Function that returns the name of the reader for a time, or None for writes."""
+
+
 class TaggedArena:
     """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with a byte position."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
-        self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """Difference of each byte's tag and address, which is constant within a tensor."""
+        self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
+        self._listed: list[_Accesses] = []
+        self.now = 1
+        """Time of the accesses that are listed without a time of their own."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
-        self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
         self._private = cache(self._private_run)
         self.is_reversed = False
         for buffer, offset in plan.placed():
@@ -69,14 +95,6 @@ class TaggedArena:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
-    def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after its reads, and all other bytes before its reads."""
-        held = self._marks[last]
-        write()
-        written, self._marks[last] = self._marks[last], held
-        read()
-        self._marks[last] = written
-
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
         self.write_run(tensor, at, 0, buffer.nbytes)
@@ -85,64 +103,108 @@ class TaggedArena:
         """Tag `nbytes` bytes of the arena at address `at`. The tags mean the bytes of a tensor or private buffer from
         byte `first` to byte `first + nbytes - 1`.
         """
-        self._run(at, nbytes)[:] = self._base_of(content) + first - at
+        self._list_one(content, at, first, nbytes, None)
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
-        mark = self._base_of(content) + first - at
-        self._expect(self._run(at, nbytes) == mark, content, mark, at, who)
+        self._list_one(content, at, first, nbytes, lambda _: who)
 
-    def _run(self, at: int, nbytes: int) -> Ints:
-        found = self._marks[at : at + nbytes]
-        if at < 0 or len(found) != nbytes:
-            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena")
-        return found
+    def _list_one(
+        self, content: Content, at: int, first: int, nbytes: int, reader: Callable[[int], object] | None
+    ) -> None:
+        one, now = np.array([at], np.int64), np.array([self.now], np.int64)
+        self.access(content, one, self.mark(content, first, one), nbytes, now, reader)
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
         return self._base_of(content) + first - at
 
-    def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
-        if at.size == 1:
-            self._run(at.item(), nbytes)[:] = marks.item()
-        else:
-            self._runs(nbytes)[at] = marks[..., None]
-
-    def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
-        held = self._run(at.item(), nbytes) if at.size == 1 else self._runs(nbytes)[at]
-        self._expect(held == marks[..., None], tensor, marks, at, who)
-
-    def _expect(
-        self, right: NDArray[np.bool_], content: Content, marks: Ints | int, at: Ints | int, who: object
+    def access(
+        self,
+        content: Content,
+        at: Ints,
+        marks: Ints,
+        nbytes: int,
+        time: Ints,
+        reader: Callable[[int], object] | None = None,
     ) -> None:
-        if not right.all():
-            role, key = ("tensor", content) if isinstance(content, int) else content
-            run, byte = divmod(int(right.argmin()), right.shape[-1])
-            byte += int(np.ravel(marks + at - self._base_of(content))[run])
-            raise PlanError(f"{who}, {role} {key}: byte {byte} was overwritten or never written")
+        """List reads or writes of runs of `nbytes` bytes at the addresses `at`.
+
+        The argument `reader` is a function that returns the name of the reader for a time, or None for writes.
+        """
+        if not len(at) or not nbytes:
+            return
+        low, high = int(at.min()), int(at.max()) + nbytes
+        if low < 0 or high > self.end:
+            raise PlanError(f"{nbytes} bytes at {low if low < 0 else high - nbytes} are outside of the arena")
+        self._listed.append(_Accesses(at, nbytes, marks, time, content, reader))
+
+    def settle_some(self) -> None:
+        if sum(len(accesses.at) for accesses in self._listed) > MOST_LISTED:
+            self.settle()
+
+    def settle(self) -> None:
+        """Replay the listed accesses. Raise PlanError if a read finds other bytes than it expects."""
+        if not self._listed:
+            return
+        start = np.flatnonzero(np.diff(self._marks, prepend=self._marks[0] - 1))
+        before = np.diff(start, append=self.end), np.zeros(len(start), np.bool_), self._marks[start], 0 * start
+        each = [len(accesses.at) for accesses in self._listed]
+        at = np.concatenate([start, *(accesses.at for accesses in self._listed)])
+        nbytes = np.append(before[0], np.repeat([accesses.nbytes for accesses in self._listed], each))
+        is_read = np.append(before[1], np.repeat([accesses.reader is not None for accesses in self._listed], each))
+        marks = np.concatenate([before[2], *(accesses.marks for accesses in self._listed)])
+        time = np.concatenate([before[3], *(accesses.time for accesses in self._listed)])
+        edges, access, piece = _in_pieces(at, nbytes, time)
+        # The first access of each piece is a write, which stands for the earlier contents.
+        write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
+        wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
+        if len(wrong):
+            first = wrong[np.lexsort((access[wrong], time[access[wrong]]))[0]]
+            self._refuse(int(access[first]) - len(start), int(edges[piece[first]]))
+        last = write[np.flatnonzero(np.diff(piece, append=-1))]
+        self._marks = np.repeat(marks[access[last]], np.diff(edges))
+        self._listed.clear()
+
+    def _refuse(self, number: int, address: int) -> None:
+        for accesses in self._listed:
+            if number < len(accesses.at):
+                break
+            number -= len(accesses.at)
+        content, who = accesses.content, accesses.reader(int(accesses.time[number])) if accesses.reader else ""
+        role, key = ("tensor", content) if isinstance(content, int) else content
+        byte = int(accesses.marks[number]) + address - self._base_of(content)
+        raise PlanError(f"{who}, {role} {key}: byte {byte} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        if foreign is not None:
-            self._marks[: self.head][foreign[: self.head]] = -1 << 62
-
-    def copy(self, source: int, target: int, nbytes: int) -> None:
-        self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
+        """Forget the contents of the bytes that other models write."""
+        mask = np.zeros(0, np.bool_) if foreign is None else foreign[: self.head]
+        edges = np.flatnonzero(np.diff(mask, prepend=False, append=False))
+        for start, end in edges.reshape(-1, 2):
+            one = np.full(1, start)
+            self.access(FOREIGN, one, np.full_like(one, UNKNOWN), int(end - start), np.full_like(one, self.now))
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
-    def write_private(self, role: Role, key: int, nbytes: int) -> None:
-        if nbytes:
-            held, mark, _ = self._private(role, key, nbytes)
-            held[:] = mark
+    def write_private(self, role: Role, key: int, nbytes: int, time: Ints | None = None) -> None:
+        self._access_private(role, key, nbytes, time, None)
 
-    def read_private(self, role: Role, key: int, nbytes: int, who: object) -> None:
-        if nbytes:
-            held, mark, at = self._private(role, key, nbytes)
-            self._expect(held == mark, (role.value, key), mark, at, who)
+    def read_private(
+        self, role: Role, key: int, nbytes: int, reader: Callable[[int], object], time: Ints | None = None
+    ) -> None:
+        self._access_private(role, key, nbytes, time, reader)
 
-    def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[Ints, int, int]:
-        """Return the tags of a private buffer, their expected value, and the buffer's address."""
+    def _access_private(
+        self, role: Role, key: int, nbytes: int, time: Ints | None, reader: Callable[[int], object] | None
+    ) -> None:
+        when = np.full(1, self.now) if time is None else time
+        if nbytes and len(when):
+            at, mark = (np.full(len(when), value) for value in self._private(role, key, nbytes))
+            self.access((role.value, key), at, mark, nbytes, when, reader)
+
+    def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[int, int]:
+        """Return the address of a private buffer and its mark."""
         at = self.at(role, key, nbytes)[1]
-        return self._run(at, nbytes), self._base_of((role.value, key)) - at, at
+        return at, self._base_of((role.value, key)) - at
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""
@@ -156,3 +218,19 @@ class TaggedArena:
 
     def _base_of(self, content: Content) -> int:
         return self._base.setdefault(content, len(self._base) + 1 << 40)
+
+
+def _in_pieces(at: Ints, nbytes: Ints, time: Ints) -> tuple[Ints, Ints, Ints]:
+    """Divide memory into pieces in which no access begins or ends.
+
+    Return the edges of all pieces. For each access to each piece, ordered by piece and then by time, return the number
+    of the access and the number of the piece.
+    """
+    edges = np.unique(np.concatenate([at, at + nbytes]))
+    number = np.zeros(int(edges[-1]) + 1, np.int64)
+    number[edges] = np.arange(len(edges))
+    first, count = number[at], number[at + nbytes] - number[at]
+    access = np.repeat(np.arange(len(at)), count)
+    piece = np.arange(len(access)) - (count.cumsum() - count - first)[access]
+    order = (piece * (int(time.max()) + 1) + time[access]).argsort(kind="stable")
+    return edges, access[order], piece[order]

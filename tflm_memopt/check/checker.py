@@ -82,6 +82,8 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)
     source, states = SourceReplay(arena, graph.source, foreign), StateReplay(plan, graph)
     cores = CoresReplay(plan, arena, graph.ops)
+    each = (states.execute, states.observes), (cores.execute, plan.shardings), (pauses.executed, plan.pauses)
+    observers = [observe for observe, wanted in each if wanted]
     for tensor in graph.model.inputs:
         if not source.is_source(tensor):
             arena.write_whole(tensor)
@@ -98,8 +100,9 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             running = RunningGroup(arena, number, step, graph.ops, source, states.rolling_buffers)
             states.enter(step, graph.ops)
             cores.enter(number, step)
-            GroupReplay(running, (states.execute, cores.execute, pauses.executed)).run()
+            GroupReplay(running, observers).run()
             source.end_of_group()
+            arena.settle_some()
             done += [stage.op for stage in step.stages]
     expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
@@ -113,6 +116,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
         arena.wipe(foreign)
         for tensor in others.retained:
             replay.read(tensor, "the model's output, retained")
+    arena.settle()
     _check_tensors(plan, graph, replay)
     return states.messages
 

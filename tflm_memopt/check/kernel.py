@@ -29,7 +29,7 @@ class KernelReplay:
         for tensor in node.inputs:
             if tensor not in node.orders:
                 self.read(tensor, who)
-        self.arena.read_private(Role.SCRATCH, number, scratch, who)
+        self.arena.read_private(Role.SCRATCH, number, scratch, lambda _: who)
 
     def read(self, tensor: TensorId, who: object) -> None:
         storage, at, first, nbytes = self._run_of(tensor)

@@ -12,7 +12,7 @@ from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.windows import ReadWindows, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.loops import iterations
+from tflm_memopt.plan.loops import Loops, Repeat
 from tflm_memopt.plan.plan import Group, Stage
 
 
@@ -41,6 +41,7 @@ class StageNest:
         self.makes_again = self.nest.rows > self.nest.advance
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
+        """Index of the iteration that the replay has reached."""
         self.pixels = 0
         """Number of computed pixels, where each pixel is counted once per group of channels."""
 
@@ -66,7 +67,10 @@ class StageNest:
         return len(self.row)
 
     def __str__(self) -> str:
-        which = f"iteration {tuple(self.current)}" if self.tiled else f"iteration {self.done}"
+        return self.name(self.done)
+
+    def name(self, number: int) -> str:
+        which = f"iteration {tuple(self._iterations[number])}" if self.tiled else f"iteration {number}"
         return f"operator {self.stage.op} {self.op.name}, {which}"
 
     @property
@@ -83,10 +87,9 @@ class StageNest:
         """Number of channel groups. A last pass that only writes finished sums is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
-    def count(self) -> None:
-        current = self.current
-        if current.channel_group < self.channel_groups:
-            self.pixels += current.x1 - current.x0
+    def count(self, executed: Ints) -> None:
+        some = executed[self.channel_group[executed] < self.channel_groups]
+        self.pixels += int((self.x1 - self.x0)[some].sum())
 
     @property
     def macs(self) -> int:
@@ -119,6 +122,14 @@ class StageNest:
         first[:1] = True
         return first
 
+    @cached_property
+    def windows(self) -> Sequence[ReadWindows]:
+        found = [self._window(k) for k in range(len(self.op.inputs))]
+        if self.nest.sums:  # The last channel group only writes finished sums and reads no input.
+            last = self.channel_group == self.nest.channel_groups - 1
+            found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
+        return found
+
     def _window(self, k: int) -> ReadWindows:
         y, x0, x1 = self.row, self.x0, self.x1
         if self.stage.iterative:
@@ -139,18 +150,21 @@ class StageNest:
 
     @cached_property
     def _reads(self) -> Sequence[Sequence[tuple[range, range]]]:
-        windows = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # The last channel group only writes finished sums and reads no input.
-            last = self.channel_group == self.nest.channel_groups - 1
-            windows = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in windows]
-        edges = ([edge.tolist() for edge in read] for read in windows)
+        edges = ([edge.tolist() for edge in read] for read in self.windows)
         inputs = ([*zip(map(range, top, end), map(range, left, right), strict=True)] for top, end, left, right in edges)
         return [*zip(*inputs, strict=True)]
 
-    def skip(self, stripes: int) -> None:
-        wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
+    def executed(self, skips: Ints) -> Ints:
+        """Return the index of each iteration that runs. The argument `skips` has the stripes to skip before each."""
+        number = np.arange(len(skips), dtype=np.int64)
+        for at in np.flatnonzero(skips).tolist():
+            number[at:] += self._after_skip(int(number[at]), int(skips[at])) - int(number[at])
+        return number
+
+    def _after_skip(self, done: int, stripes: int) -> int:
+        wanted = int(self.stripe[done]) + stripes if done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
-        self.done = int(self._start[wanted]) if there else len(self)
+        return int(self._start[wanted]) if there else len(self)
 
 
 def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
@@ -161,28 +175,44 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
     }
 
 
-def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operator of each iteration, in the order in which the group's loops run the iterations.
+def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[tuple[StageNest, Ints, Ints]]:
+    """Yield for each operator its positions in the order of the group's loops, and the indices of its iterations.
 
-    Each iteration must be replayed before the next one is requested. Raises PlanError for iterations that do not exist
-    and for missing rows.
+    Raises PlanError for iterations that do not exist and for missing rows.
     """
-    order = [steps[stage.op] for stage in group.stages]
-    for iteration in iterations(group.loops):
-        if iteration.stage >= len(order):
-            raise _refused(number, f"its loops run operator {iteration.stage} of {len(order)}")
-        step = order[iteration.stage]
-        if iteration.skips:
-            step.skip(iteration.skips)
-        if step.done >= len(step):
-            raise _refused(number, f"operator {step.stage.op} runs too often")
-        yield step
-        step.done += 1
+    if count_iterations(group.loops) > sum(map(len, steps.values())):
+        raise _refused(number, "its loops run operators too often")
+    stages, skips = _ordered(group.loops)
+    if (stages >= len(group.stages)).any():
+        raise _refused(number, f"its loops run operator {stages.max()} of {len(group.stages)}")
+    keys = np.array([stage.op for stage in group.stages], np.int64)[stages]
+    for key, step in steps.items():
+        (at,) = (keys == key).nonzero()
+        executed = step.executed(skips[at])
+        if len(executed) and not 0 <= executed.min() <= executed.max() < len(step):
+            raise _refused(number, f"operator {key} runs too often")
+        step.done = int(executed[-1]) + 1 if len(executed) else 0
+        yield step, at, executed
     for key in group.sinks:
         if key not in steps:
             raise PlanError(f"group {number} wants all rows of operator {key}, which is not in it")
         if steps[key].done < len(steps[key]):
             raise _refused(number, f"its loops end before operator {key} has made all rows")
+
+
+def count_iterations(loops: Loops) -> int:
+    return sum(max(0, item.times) * count_iterations(item.body) if isinstance(item, Repeat) else 1 for item in loops)
+
+
+def _ordered(loops: Loops) -> Ints:
+    """Return two rows with the operator of each iteration and the number of stripes that it skips."""
+    parts = [
+        np.tile(_ordered(item.body), (1, item.times))
+        if isinstance(item, Repeat)
+        else np.array([[item.stage], [item.skips]], np.int64)
+        for item in loops
+    ]
+    return np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
 
 
 def _refused(number: int, why: str) -> PlanError:

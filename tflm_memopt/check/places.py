@@ -1,9 +1,8 @@
 """Determines for the checker the addresses of the pixels that a group reads and writes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,12 +16,6 @@ from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.plan import Role
 
 
-class Cells(NamedTuple):
-    there: range
-    at: Ints
-    marks: Ints
-
-
 @dataclass(frozen=True)
 class Place:
     arena: TaggedArena
@@ -33,7 +26,6 @@ class Place:
     moves: bool
     """Whether the tensor is a streamed or external input of the model."""
     is_reversed: bool
-    _cells: dict[int, Cells] = field(default_factory=dict)
 
     @cached_property
     def inside(self) -> bool:
@@ -48,8 +40,8 @@ class Place:
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
-    def at(self, stripe: int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels that the given stripe computes, or -1 for pixels without an address."""
+    def at(self, stripe: Ints, y: Ints, x: Ints) -> Ints:
+        """Return the addresses of pixels that the given stripes compute, or -1 for pixels without an address."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -75,19 +67,13 @@ class Place:
     def marks(self, y: Ints, x: Ints, at: Ints) -> Ints:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
-    def cells(self, stripe: int) -> Cells:
-        """Return the addresses and tags of a stripe's pixels. If no row is computed twice, stripe 0 stands for all
-        stripes.
-        """
-        if stripe not in self._cells:
-            y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
-            at, there = self.at(stripe, y, x), range(self.seen.h)
-            if self.maker is not None and self.in_stripes:
-                nest = self.maker.nest
-                first = stripe * nest.advance + nest.end - nest.rows
-                there = range(max(0, first), min(self.seen.h, first + nest.rows))
-            self._cells[stripe] = Cells(there, at, self.marks(y, x, at))
-        return self._cells[stripe]
+    def rows(self, stripe: Ints) -> tuple[Ints | int, Ints | int]:
+        """Return the first and the end row that are kept for each stripe."""
+        if self.maker is None or not self.in_stripes:
+            return 0, self.seen.h
+        nest = self.maker.nest
+        first = stripe * nest.advance + nest.end - nest.rows
+        return np.maximum(0, first), np.minimum(self.seen.h, first + nest.rows)
 
 
 def places(

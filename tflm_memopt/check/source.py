@@ -87,7 +87,8 @@ class SourceReplay:
         first, size = self.pushed - source.pushed, source.row_bytes
         for row in range(max(first, self.pushed - depth), self.pushed):
             origin, target = start + (row - first) * size, offset + row % depth * size
-            self.arena.copy(origin, target, size)
+            self.arena.read_run(source.tensor, origin, row * size, size, f"the copy of row {row}")
+            self.arena.write_run(source.tensor, target, row * size, size)
 
     def _push(self, source: InputSource) -> None:
         _, start = self.arena.at(Role.TENSOR, source.tensor, source.pushed * source.row_bytes)

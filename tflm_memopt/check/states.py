@@ -43,6 +43,7 @@ class StateReplay:
         self.window = graph.window.inferences if graph.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rolling_buffers}
         self.messages: list[MessageRow] = []
+        self.observes = bool(self.rolling_buffers) or any(op.message or op.older is not None for op in self._ops)
 
     def execute(self, step: StageNest) -> None:
         op, y = step.op, step.current.row
