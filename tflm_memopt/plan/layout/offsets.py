@@ -169,7 +169,7 @@ def climb(
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
     neighbours = _neighbours(problem)
-    pairs = [len(others) for others in neighbours]
+    pairs = [len(others) for others in neighbours.distances]
     offsets = _stack(problem, order, neighbours, start)
     top = _top(problem, offsets)
     budget.spend(PAIR_SECONDS * len(problem.constraints))
@@ -194,26 +194,35 @@ def _moves(count: int, steps: int) -> Sequence[tuple[int, int]]:
 
 
 _NOWHERE = -1
-Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
-def _neighbours(problem: LayoutProblem) -> Neighbours:
-    result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """Buffers that are live together with another buffer."""
+
+    distances: list[list[tuple[int, int, int]]]
+    """For each buffer, the neighbours with the least distances below and above them."""
+    masks: list[int]
+    """For each buffer, a number with a bit for each neighbour."""
+
+
+def _neighbours(problem: LayoutProblem) -> _Neighbours:
+    distances: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
-        result[upper][lower] = distance, problem.constraints[upper, lower]
-    return result
+        distances[upper].append((lower, problem.constraints[upper, lower], distance))
+    return _Neighbours(distances, [sum(1 << v for v, _, _ in others) for others in distances])
 
 
 def _stack(
-    problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, start: Sequence[int] = ()
+    problem: LayoutProblem, order: Sequence[int], neighbours: _Neighbours, start: Sequence[int] = ()
 ) -> list[int]:
     offsets = [_NOWHERE] * len(order)
     for u in order:
-        near = [
-            (offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours[u].items() if offsets[v] >= 0
-        ]
-        free = start and not any(low < start[u] < high for low, high in near)
-        offsets[u] = start[u] if free else _lowest(problem.align[u], neighbours[u], offsets)
+        near = neighbours.distances[u]
+        free = start and not any(
+            offsets[v] - below < start[u] < offsets[v] + above for v, below, above in near if offsets[v] >= 0
+        )
+        offsets[u] = start[u] if free else _lowest(problem.align[u], near, offsets)
     return offsets
 
 
@@ -221,33 +230,37 @@ def _restack(
     problem: LayoutProblem,
     order: Sequence[int],
     moved: tuple[int, int],
-    neighbours: Neighbours,
+    neighbours: _Neighbours,
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
     (first, last), mover = sorted(moved), order[moved[1]]
-    offsets = list(before)
-    for u in order[first:]:
+    masks, distances, nbytes, align = neighbours.masks, neighbours.distances, problem.nbytes, problem.align
+    offsets, later = list(before), order[first:]
+    for u in later:
         offsets[u] = _NOWHERE
-    changed = {mover}
-    for place, u in enumerate(order[first:], first):
+    changed = 1 << mover  # This number has a bit for each buffer that may have another offset than before.
+    for place, u in enumerate(later, first):
         if place == last + 1 and offsets[mover] == before[mover]:
-            changed.discard(mover)
-        if u != mover and neighbours[u].keys().isdisjoint(changed):
+            changed &= ~(1 << mover)
+            if not changed:
+                return list(before)
+        if u != mover and not masks[u] & changed:
             offsets[u] = before[u]
             continue
-        offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
-        if offsets[u] + problem.nbytes[u] > limit:
+        offsets[u] = start = _lowest(align[u], distances[u], offsets)
+        if start + nbytes[u] > limit:
             return []
-        if offsets[u] != before[u]:
-            changed.add(u)
+        if start != before[u]:
+            changed |= 1 << u
     return offsets
 
 
-def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
-    taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
+def _lowest(align: int, neighbours: Sequence[tuple[int, int, int]], offsets: Sequence[int]) -> int:
+    taken = [(offsets[v] - below, offsets[v] + above) for v, below, above in neighbours if offsets[v] >= 0]
+    taken.sort()
     start = 0
-    for low, high in sorted(taken):  # Offsets between `low` and `high` would overlap.
+    for low, high in taken:  # Offsets between `low` and `high` would overlap.
         if start <= low:
             break
         if start < high:
