@@ -89,11 +89,9 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             arena.write_whole(tensor)
     builtins = {node.op: node for node in graph.builtins}
     replay = KernelReplay(arena, graph.parts)
-    done: list[int] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             replay.run(number, builtins[step.op])
-            done.append(step.op)
         else:
             _check_order(step, graph)
             arena.is_reversed = step.is_reversed
@@ -103,7 +101,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             GroupReplay(running, observers).run()
             source.end_of_group()
             arena.settle_some()
-            done += [stage.op for stage in step.stages]
+    done = [s.op for step in plan.steps for s in ([step] if isinstance(step, Builtin) else step.stages)]
     expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
         raise PlanError(f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}")
