@@ -73,20 +73,24 @@ def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
     return AxisWindows(kernel, stride, dilation, before, (size + before + after - extent) // stride + 1)
 
 
-def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows | None:
-    """Return the windows of TFLM's operator along the rows of an input, or None for an operator without windows."""
+def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWindows, AxisWindows] | None:
+    """Return the windows of TFLM's operator along the rows and along the columns of an input of `height` rows, or None
+    for an operator without windows.
+    """
+    width, w = op.reads[0].w, op.window
+    all_columns = AxisWindows(width, w.stride_w, w.dilation_w, 0, 1)
     if of.type == TIME:
-        return AxisWindows(_shape(graph, of, 2)[1], 1, 1, 0, 1)
+        return AxisWindows(_shape(graph, of, 2)[1], 1, 1, 0, 1), all_columns
     if of.type == "FULLY_CONNECTED":
         kernel = _shape(graph, of, 1)[1] * ITEM_BYTES[graph.tensors[of.inputs[0]].dtype] // op.reads[0].row_bytes
-        return AxisWindows(kernel, 1, 1, 0, height - kernel + 1)
+        return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
     # If each row has one pixel, the rows may be the columns of a TFLM tensor of height 1.
-    axes = (0,) if op.reads[0].w > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
-    found, w = [slide(graph, of, axis, height) for axis in axes], op.window
-    like = (s for s in found if (s.kernel, s.dilation) == (w.kernel_h, w.dilation_h))
-    return next((s for s in like if s.stride == w.stride_h or op.writes.h == 1), found[0])
+    axes = (0,) if width > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
+    found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
+    like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))
+    return next((pair for pair in like if pair[0].stride == w.stride_h or op.writes.h == 1), found[0])
 
 
 def _kernel(graph: Graph, op: Op) -> tuple[int, ...]:

@@ -2,12 +2,12 @@
 
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
 proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window on kept and new
-rows must end at the newest row and have the height of TFLM's window. The kept rows must be the last rows of the
-window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows of models
-with a sliding input are checked in sliding.py.
+rows must end at the newest row and have the height and the columns of TFLM's window. The kept rows must be the last
+rows of the window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows
+of models with a sliding input are checked in sliding.py.
 """
 
-from tflm_memopt.check.needed import slide_in_time
+from tflm_memopt.check.needed import AxisWindows, slide_in_time
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import STATE, Graph, Op
 from tflm_memopt.ops.rowop import Move, RowOp
@@ -57,9 +57,14 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
     if not new - w.stride_h <= last < new:
         return f"its last window ends at row {last} of {new} new rows"
     asked = slide_in_time(model, of, op, new)
-    if asked is None or (w.kernel_h, w.stride_h if op.writes.h > 1 else asked.stride) == (asked.kernel, asked.stride):
+    if asked is None:
         return ""
-    return f"its window has {w.kernel_h} rows, but TFLM's has {asked.kernel}"
+    rows, columns = asked
+    if (w.kernel_h, w.stride_h if op.writes.h > 1 else rows.stride) != (rows.kernel, rows.stride):
+        return f"its window has {w.kernel_h} rows, but TFLM's has {rows.kernel}"
+    step = w.stride_w if op.writes.w > 1 else columns.stride
+    own = AxisWindows(w.kernel_w, step, w.dilation_w, w.pad_left, op.writes.w)
+    return "" if own == columns else "its windows have other columns than TFLM's"
 
 
 def _steps(op: RowOp, of: Op) -> str:

@@ -61,6 +61,9 @@ FAULTS = (
     (streamed, older(pad_top=2), "its last window ends at row -1 of 2 new rows"),
     (streamed, older(pad_top=1, kernel_h=1), "its window has 6 rows, but TFLM's has 5"),
     (remembering, older(pad_top=-1, kernel_h=-1), "its window has 5 rows, but TFLM's has 6"),
+    (remembering, older(kernel_w=1), "other columns than TFLM's"),
+    (streamed, older(pad_left=1), "other columns than TFLM's"),
+    (streamed, older(dilation_w=1), "other columns than TFLM's"),
     (
         streamed,
         kept(lambda op: replace(op, access=(Access(op.access[0].add - 1), *op.access[1:]))),
