@@ -287,6 +287,31 @@ def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     assert done.report.changed or name not in ("network", "branches", "unused_tensors")
 
 
+def filter_at_run_time(net: Net, rows: int, units: int, depth: int) -> bytes:
+    x = net.reshape(net.conv2d(net.input((1, rows, 1, 4)), depth), (1, rows, depth))
+    weights = net.reshape(net.conv2d(net.input((1, units, 1, 3)), depth), (units, depth))
+    y = net.tensor((rows, units), affine=(0.3, -13))
+    options = schema.FullyConnectedOptionsT(fusedActivationFunction=0)
+    return net.model(net.softmax(net.op("FULLY_CONNECTED", [x, weights, -1], [y], options)))
+
+
+@odd
+def a_dense_layer_whose_filter_is_computed(net: Net) -> bytes:
+    return filter_at_run_time(net, 9, 80, 12)
+
+
+@odd
+def a_dense_layer_whose_filter_is_too_large(net: Net) -> bytes:
+    return filter_at_run_time(net, 3, 130, 70)
+
+
+def test_a_dense_layer_whose_filter_is_computed_runs_row_by_row() -> None:
+    data = a_dense_layer_whose_filter_is_computed(Net(seed=1))
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert not done.report.kept_builtin
+    assert tflm_memopt.verify(data, done.model, runs=2).bit_exact
+
+
 @odd
 def a_call_once(net: Net) -> bytes:
     x = net.input((1, 8, 8, 4))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.ops.context import AXES
 from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops
 
@@ -25,17 +25,36 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
     return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes
 
 
+def _is_product(graph: Graph, op: Op) -> bool:
+    """Return whether an int8 FULLY_CONNECTED without bias reads its filter at run time, as in exported attention."""
+    operands = [graph.tensors[t] for t in op.inputs if t != ABSENT] if op.type == "FULLY_CONNECTED" else []
+    activation = op.options.get("fusedActivationFunction", "NONE")
+    if len(operands) != 2 or operands[1].constant or activation != "NONE":
+        return False
+    return {t.dtype for t in (*operands, graph.tensors[op.outputs[0]])} == {"INT8"} and len(operands[1].shape) == 2
+
+
 def rewrite(graph: Graph, op: Op) -> Graph | None:
     """Replace the operator. If a new operator stays builtin, annotate() restores the original operator."""
-    if not (is_plain_select(graph, op) or _is_composed(graph, op)):
+    if not (is_plain_select(graph, op) or _is_composed(graph, op) or _is_product(graph, op)):
         return None
     made = NewOps(graph, op)
-    {**FLOATS, **WIDE}.get(op.type, _chosen)(made)
+    BY_TYPE[op.type](made)
     return replace_ops(made.extended, {op.index: tuple(made.ops)})
 
 
 def _chosen(made: NewOps) -> None:
     made.add("SELECT_V2", made.op.inputs, made.op.outputs[0])
+
+
+def _product(made: NewOps) -> None:
+    x, weights = (made.tensors[t] for t in made.op.inputs[:2])
+    out = made.tensors[made.op.outputs[0]]
+    units, depth = weights.shape
+    rows = out.elements // units
+    operands = [made.shaped(x.id, rows, depth), made.shaped(weights.id, units, depth)]
+    y = made.add("BATCH_MATMUL", operands, made.put(out, (rows, units)), adjX=False, adjY=True)
+    made.add("RESHAPE", [y], out.id)
 
 
 def _normalized(made: NewOps) -> None:
@@ -76,3 +95,4 @@ def _in_float(made: NewOps) -> None:
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
 WIDE: Mapping[str, Callable[[NewOps], None]] = {"MAXIMUM": _in_float, "MINIMUM": _in_float}
+BY_TYPE: Mapping[str, Callable[[NewOps], None]] = {**FLOATS, **WIDE, "SELECT": _chosen, "FULLY_CONNECTED": _product}
