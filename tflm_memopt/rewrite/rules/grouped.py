@@ -59,17 +59,11 @@ def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
 def _depthwise(made: NewOps) -> None:
     op = made.op
     source, filter_ = (made.tensors[i] for i in op.inputs[:2])
-    is_reversed = _reversed(filter_, max(made.tensors) + 1)
-    made.tensors[is_reversed.id] = is_reversed
-    options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
-    inputs = (op.inputs[0], is_reversed.id, *op.inputs[2:])
-    made.ops.append(replace(op, type="DEPTHWISE_CONV_2D", inputs=inputs, options=options))
-
-
-def _reversed(filter_: Tensor, number: int) -> Tensor:
-    """Return the filter [out, kernel_h, kernel_w, 1] in the order [1, kernel_h, kernel_w, out]."""
-    data = np.swapaxes(np.asarray(filter_.data), 0, 3)
-    scales = filter_.quantization
+    data, scales = np.swapaxes(np.asarray(filter_.data), 0, 3), filter_.quantization
     if scales is not None:
         scales = replace(scales, axis={0: 3, 3: 0}.get(scales.axis, scales.axis))
-    return replace(filter_, id=number, shape=data.shape, data=data, quantization=scales)
+    filters = made.put(filter_, data.shape, data=data, quantization=scales)
+    options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
+    made.ops.append(
+        replace(op, type="DEPTHWISE_CONV_2D", inputs=(op.inputs[0], filters, *op.inputs[2:]), options=options)
+    )
