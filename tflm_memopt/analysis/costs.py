@@ -144,11 +144,6 @@ class Table:
     low: float
     """Largest underestimate of a plan's instructions, as a fraction of the counted instructions."""
 
-    @property
-    def worst(self) -> float:
-        """Largest error of an estimate, as a fraction of the counted instructions."""
-        return max(self.high, self.low)
-
     def instructions(self, work: Iterable[Work]) -> int:
         """Estimate the instructions of custom operators in an inference, without TFLM and builtin operators."""
         return round(sum(estimate(self.kernels, one) for one in work))

@@ -37,7 +37,6 @@ SHARE = 4
 
 @dataclass(frozen=True, slots=True)
 class EspChip:
-    name: str
     library: str
     cycles_per_instruction: Span
     """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
@@ -181,7 +180,6 @@ def chip(name: str) -> EspChip | None:
         return None
     least, most = values["cycles_per_instruction"]
     return EspChip(
-        name,
         library=values["kernels"],
         cycles_per_instruction=(least, most),
         kernels={kernel: _spans(costs) for kernel, costs in measured("esp.json")["kernels"][values["kernels"]].items()},
