@@ -29,7 +29,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import ARENA, input_mode
-from tflm_memopt.targets.boards import Board, runs
+from tflm_memopt.targets.boards import Board, has_two_cores, runs
 from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.libraries import Library, whose_kernels
 from tflm_memopt.tflm.refused import refuse
@@ -221,6 +221,10 @@ def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, A
     if not runs(on, {family(target)}):
         what = f"{on.id} cannot run programs for --target {target}"
         raise UsageError(what, hint=f"omit --target: {on.id} implies {on.target}, or use another --board")
+    if said["cores"] > 1 and not has_two_cores(on):
+        raise UsageError(
+            f"--cores 2: {on.id} has one core", hint="omit --cores, or use for example --board esp32s3 or pico"
+        )
     return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
 
 

@@ -24,6 +24,8 @@ from tflm_memopt.targets.boards import Board, BoardFit, boards, runs
 LIBRARY = "tflm-memopt"
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
+OV767X_BOARDS = ("", "nano33ble")
+"""Boards for the camera OV7675. The string "" stands for a project without a chosen board."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -55,8 +57,7 @@ static void help(void *) {
   for (;;) tmo_run_worker(&team);
 }
 
-/* Returns the second core, or NULL if there is no memory for its task. After NULL is returned, the model runs on one
-   core. */
+/* Returns the second core, or NULL if there is no memory for its task. With NULL, one core runs the model. */
 static tmo_team *second_core() {
   if (core_task[1] != nullptr) return &team;
   core_task[0] = xTaskGetCurrentTaskHandle();
@@ -78,7 +79,8 @@ static tmo_team *second_core() {{ return &team; }}
 void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls loop1() repeatedly on core 1. */
 #elif defined(ARDUINO_ARCH_ESP32)
 {_ON_FREERTOS}#else
-static tmo_team *second_core() {{ return nullptr; }} /* Only one core runs the model. */
+/* One core runs the model. On an RP2040 or RP2350, use arduino-pico for both cores instead of Arduino's mbed core. */
+static tmo_team *second_core() {{ return nullptr; }}
 #endif
 """
 """C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino. The sketch must leave this core free."""
@@ -239,8 +241,8 @@ def _without_esp_nn(project: Project) -> str:
 def platformio(project: Project) -> Texts:
     board = "" if project.board else " -e BOARD"
     steps = (
-        f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`.\n"
-        "`platformio.ini` lists the boards."
+        f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`."
+        + ("" if project.board else "\n`platformio.ini` lists the boards.")
     ) + _without_esp_nn(project)
     return {
         **readme(project.about, "PlatformIO", steps, "src/main.cpp", library=project.library),
@@ -340,24 +342,25 @@ def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
 
 def _environments(project: Project) -> str:
     known = [board for board in boards().values() if board.platformio and board.arduino]
-    chosen = [board for board in known if board.id in project.boards or board.id == project.board]
+    chosen = [board for board in known if board.id in ((project.board,) if project.board else project.boards)]
     environments = "\n".join(
         f"[env:{board.id}]\nplatform = {platform}\nboard = {place}\n"
         + (_PSRAM if project.slow and platform == "espressif32" else "")
         for board in chosen
         for platform, _, place in [board.platformio.partition("/")]
     )
-    if project.board and project.board not in {board.id for board in chosen}:
+    if project.board and not chosen:
         raise UsageError(
             f"PlatformIO has no Arduino core for {project.board}",
             code="cannot_emit",
             hint="use --emit cpp or c, or another board; `fit MODEL --all` lists all boards",
         )
-    default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
-    seen = f"; an OV7675 needs one more library: {OV767X}\n" if project.camera else ""
+    seen = (
+        f"; an OV7675 needs one more library: {OV767X}\n" if project.camera and project.board in OV767X_BOARDS else ""
+    )
     return f"""\
 ; pio run{"" if project.board else " -e BOARD"} -t upload, then pio device monitor. Written by tflm-memopt.
-{default}[env]
+[env]
 framework = arduino
 monitor_speed = 115200
 build_unflags = -std=gnu++11 -std=gnu++14

@@ -18,6 +18,8 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
+TWO_CORES = frozenset({"ESP32", "ESP32-P4", "ESP32-S3", "RP2040", "RP2350"})
+"""Chips with two alike cores that share their RAM."""
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
 """Largest stack of an inference in bytes, for cores whose names begin with the given letters (measured in tests/cores).
 """
@@ -168,6 +170,11 @@ def board(name: str) -> Board:
         hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL --all` lists all boards"])
         raise UsageError(f"unknown board '{name}'", hint=hint)
     return boards()[name]
+
+
+def has_two_cores(on: Board) -> bool:
+    """Return whether two cores of the board's chip can run one model. The result is true for an unknown chip."""
+    return on.chip in TWO_CORES or on.chip not in {board.chip for board in boards().values()}
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:

@@ -94,6 +94,7 @@ def looking_back() -> bytes:
         (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "omit them"),
         (narrowing, {"board": "esp32s3", "target": "cortex-m4"}, "bad_option", "esp32s3 cannot run", "omit --target"),
         (narrowing, {"board": "pico", "target": "cortex-m4"}, "bad_option", "pico cannot run", "omit --target"),
+        (narrowing, {"board": "nano33ble", "cores": 2}, "bad_option", "nano33ble has one core", "omit --cores"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
         (one_row, {"input": "sliding:2"}, "unsupported_input", "the input has 1 row, so it cannot", "--input arena"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from unit.command import small
 import tflm_memopt
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module_text import _until_wrong
+from tflm_memopt.emit.project import Project, platformio
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
@@ -112,3 +114,10 @@ def test_calls_stop_at_the_first_that_fails() -> None:
 def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
     for board, chip in CHIPS.items():
         assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board
+
+
+@pytest.mark.parametrize(("board", "written"), [("", ["esp32s3", "nano33ble"]), ("nano33ble", ["nano33ble"])])
+def test_a_platformio_project_has_the_named_board_or_all_suited_boards(board: str, written: list[str]) -> None:
+    boards = ("nano33ble", "esp32s3")
+    files = platformio(Project("net", lambda _: "", {}, library=False, boards=boards, board=board))
+    assert sorted(re.findall(r"^\[env:(.*)]$", files["platformio.ini"], re.MULTILINE)) == written
