@@ -18,6 +18,8 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan
+from tflm_memopt.plan.search.groups import UNLIMITED, Chain, in_rows
+from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import RowGraph
 
@@ -91,3 +93,13 @@ def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
     group = found.plan.steps[0]
     assert isinstance(group, Group) and group.stripes and at_once(found.plan) == [1]
     assert "computes 2 iterations at once over its own input" in refusal(found, 0, 2)
+
+
+def test_a_group_in_reversed_row_order_keeps_its_tiles() -> None:
+    graph = plans_of(build(mobile(0)))[1]
+    keys = tuple(i for region in graph.regions for i in region.ops)
+    chain = Chain(keys, tuple(graph.ops[i] for i in keys), frozenset(graph.model.outputs), 0)
+    tiled = (group for found in tiled_candidates(chain, NO_RECOMPUTE, UNLIMITED).values() for group in found)
+    group = next(group for group in tiled if in_rows(group, chain, 1) != group)
+    backward = replace(group, is_reversed=True)
+    assert in_rows(backward, chain, 1) == backward

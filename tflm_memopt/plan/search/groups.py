@@ -216,7 +216,7 @@ def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Can
     scratch.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
-    if chain.source or count == len(stages):
+    if chain.source or group.is_reversed or count == len(stages):
         return group
     for i, (stage, op) in enumerate(zip(stages[:count], ops, strict=False)):
         whole = not stage.iterative and stage.nest.channel_groups == 1 and not op.message
