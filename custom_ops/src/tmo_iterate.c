@@ -508,6 +508,12 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
+/* Returns whether an int16 convolution has a 1x1 kernel and no padding. Its kernel computes the pixels of a row one after another. */
+static bool is_point_s16(const tmo_op *op) {
+  if (!tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_channel_groups(op) > 1) return false;
+  return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
+}
+
 /* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
  * adjacent in memory, or if the operator needs other pixels of its operands. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
@@ -516,7 +522,7 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
   const int8_t *operands[2];
-  if (!(binary || is_pixelwise(op) || tmo_only_limits(op)) || pixels > UINT16_MAX || !tmo_is_ascending(out)) return false;
+  if (!(binary || is_pixelwise(op) || tmo_only_limits(op) || is_point_s16(op)) || pixels > UINT16_MAX || !tmo_is_ascending(out)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     const bool repeated = in->height == 1 && in->width == 1; /* the only pixel of the operand is repeated */
