@@ -25,7 +25,8 @@ AREAS: Mapping[str, tuple[str, str]] = {
         (
             "unit/check unit/plan/test_liveness.py property/test_random_models.py"
             " property/test_input_modes.py property/test_shared_networks.py property/test_slow_memory.py"
-            " unit/test_targets.py unit/apps/test_slow_memory.py"
+            " unit/test_targets.py unit/apps/test_slow_memory.py unit/devices/test_network.py"
+            " property/test_builtin_models.py"
         ),
     ),
     "lower": (

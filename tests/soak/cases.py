@@ -117,7 +117,11 @@ def sums(cases: range) -> list[Failure]:
 
 
 def plans(cases: range) -> list[Failure]:
-    return each(cases, examine_forced) + each(cases, examine_damaged)
+    return each(cases, examine_forced)
+
+
+def damaged_plans(cases: range) -> list[Failure]:
+    return each(cases, examine_damaged)
 
 
 def files(cases: range) -> list[Failure]:
@@ -279,9 +283,9 @@ def apps(cases: range) -> list[Failure]:
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
-    "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "columns": (columns, 50), "long": (long, 50),
-    "programs": (programs, 50_000), "cores": (cores, 50), "dsp": (dsp, 20), "modules": (modules, 100),
-    "float_modules": (float_modules, 50), "windows": (windows, 100),
+    "plans": (plans, 50), "damaged": (damaged_plans, 10), "files": (files, 500), "tails": (tails, 50),
+    "columns": (columns, 50), "long": (long, 50), "programs": (programs, 50_000), "cores": (cores, 50),
+    "dsp": (dsp, 20), "modules": (modules, 100), "float_modules": (float_modules, 50), "windows": (windows, 100),
     "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "builds": (builds, 3_000), "spills": (spills, 50),
