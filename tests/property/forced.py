@@ -59,7 +59,7 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: r
 
 def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
     if rng.random() < 0.5:
-        return in_rows(group, chain, rng.randrange(len(group.stages)), rng.choice((0, 0, 64, 600, 1200)))
+        return in_rows(group, chain, rng.randrange(1 + len(group.stages)), rng.choice((0, 0, 64, 600, 1200)))
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
     return wider(group, chain, first, last, rng.choice((2, 3, 4, 1000)))
 

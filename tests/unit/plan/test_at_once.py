@@ -16,12 +16,14 @@ from tflm_memopt.convert.frontier import Plans
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.chains import chain_of, lives_of
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Group, Plan
-from tflm_memopt.plan.search.groups import UNLIMITED, Chain, in_rows
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Group, Plan, Stage
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
-from tflm_memopt.rowgraph.graph import RowGraph
+from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 OPTIONS = ConversionOptions(seconds=0, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE, effort=0.1)
 
@@ -38,7 +40,7 @@ WHOLE_ROW = 1000
 
 
 def wide(plan: Plan) -> list[int]:
-    groups = (step for step in plan.steps if isinstance(step, Group) and step.stripes)
+    groups = (step for step in plan.steps if isinstance(step, Group))
     return [(stage.nest.tile or WHOLE_ROW) * stage.at_once for group in groups for stage in group.stages]
 
 
@@ -61,6 +63,18 @@ def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
     assert plan.head < more.head <= 2 * plan.head
     assert sum(wide(more)) > sum(wide(plan))
     check(more, graph)
+
+
+def test_groups_whose_operators_all_compute_rows_lose_their_tiles() -> None:
+    _, graph = plans_of(build(mobile(0)))
+    number = graph.nodes.index(next(node for node in graph.nodes if isinstance(node, Region)))
+    chain = chain_of(graph, number, 0, lives_of(graph))
+    stages = tuple(Stage(key, (0,), nest=LoopNest(1, 1, 1, 1)) for key in chain.keys)
+    tiled = Candidate(0, len(stages), 0, 0, stages, stripes=chain.ops[-1].writes.h)
+    for scratch in (0, 1):
+        rows = in_rows(tiled, chain, len(stages), scratch)
+        assert rows.stripes == 0 and all(stage.nest.by_rows for stage in rows.stages)
+        assert any(stage.pixels for stage in rows.stages) == (scratch > 0)
 
 
 def refusal(found: Planned, number: int, most: int) -> str:

@@ -213,17 +213,18 @@ def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Can
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
     Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. 0 stands for the usual
-    scratch.
+    scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
-    if chain.source or group.is_reversed or count == len(stages):
+    every = count == len(stages)
+    if chain.source or group.is_reversed:
         return group
     for i, (stage, op) in enumerate(zip(stages[:count], ops, strict=False)):
-        whole = not stage.iterative and stage.nest.channel_groups == 1 and not op.message
+        whole = (every or not stage.iterative) and stage.nest.channel_groups == 1 and not op.message
         if not whole or op.window.kernel_h > MAX_KERNEL_H:
             return group
         stages[i] = replace(stage, nest=BY_ROWS, at_once=1, pixels=_pixels(op, scratch) if scratch else 0)
-    return replace(group, stages=tuple(stages))
+    return replace(group, stages=tuple(stages), stripes=0 if every else group.stripes)
 
 
 def _pixels(op: RowOp, scratch: int) -> int:

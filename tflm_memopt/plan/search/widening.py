@@ -93,9 +93,10 @@ class GroupForms:
             for first, last in (*((i, i + 1) for i in range(count)), *((0, last) for last in range(2, count + 1))):
                 tiled = [pixels[i] for i in range(first, last) if group.stages[i].nest.tile]
                 yield wider(group, chain, first, last, min(min(tiled, default=0) + 1, PACKED_PIXELS))
-            for front in range(sum(map(_is_by_rows, group.stages)) + 1, count):
-                for scratch in (0, *SCRATCHES):
-                    yield in_rows(group, chain, front, scratch)
+            for front in range(sum(map(_is_by_rows, group.stages)) + 1, count + 1):
+                yield in_rows(group, chain, front)
+            for scratch in SCRATCHES:
+                yield in_rows(group, chain, count, scratch)
 
 
 def _is_by_rows(stage: Stage) -> bool:
