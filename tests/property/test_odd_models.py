@@ -302,7 +302,22 @@ def a_dense_layer_whose_filter_is_computed(net: Net) -> bytes:
 
 @odd
 def a_dense_layer_whose_filter_is_too_large(net: Net) -> bytes:
-    return filter_at_run_time(net, 3, 130, 70)
+    return filter_at_run_time(net, 1, 300, 70)
+
+
+@odd
+def attention_of_many_wide_tokens(net: Net) -> bytes:
+    """Both matrices of each product have more rows and columns than the library reads at once."""
+    x = net.conv2d(net.input((1, 70, 1, 4)), 3 * 2 * 64)
+    heads = net.transpose(net.reshape(x, (1, 70, 6, 64)), (0, 2, 1, 3))
+    query, key, value = split(net, heads, 1, 3)
+    found = net.softmax(net.batch_matmul(query, key, adjoint=True, out=(0.2, 3)))
+    return net.model(net.mean(net.batch_matmul(found, value, adjoint=False, out=(0.02, -3)), (1, 2)))
+
+
+def test_attention_of_many_wide_tokens() -> None:
+    done = tflm_memopt.optimize(attention_of_many_wide_tokens(Net(seed=1)), seconds=0)
+    assert not done.report.kept_builtin
 
 
 def test_a_dense_layer_whose_filter_is_computed_runs_row_by_row() -> None:

@@ -1,13 +1,20 @@
-"""Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix that has too many rows for the library.
+"""Changes right matrices of BATCH_MATMUL that have too many rows for the library, and transposes left ones with adj_x.
 
-Large right matrices occur in attention over long sequences. The order in which values are added stays the same.
+Large right matrices occur in attention over long sequences. A right matrix is transposed, or cut into parts that each
+give some columns of the product. The order in which values are added stays the same.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.rewrite.rules.rule import NewOps, has
+
+MOST_ROWS = MAX_KERNEL_H - 1
+"""Maximum number of rows of a right matrix, which are read together with one row of the left matrix."""
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
@@ -17,11 +24,16 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
     if options.get("adjX", False):
         left, options["adjX"] = _transposed(made, left), False
     *_, rows, columns = graph.tensors[right].shape
-    if columns < MAX_KERNEL_H <= rows:
+    if rows > MOST_ROWS and (columns <= MOST_ROWS or not options.get("adjY", False)):
         right, options["adjY"] = _transposed(made, right), not options.get("adjY", False)
-    if not made.ops:
+        rows, columns = columns, rows
+    parts = -(-rows // MOST_ROWS)
+    if (not made.ops and parts == 1) or parts > MAX_INPUTS:
         return None
-    made.ops.append(replace(op, inputs=(left, right), options=options, sources=op.stands_for))
+    if parts == 1:
+        made.ops.append(replace(op, inputs=(left, right), options=options, sources=op.stands_for))
+    else:
+        _joined(made, [_product(made, left, part) for part in _cut(made, right, parts)])
     return made.supported()
 
 
@@ -29,3 +41,29 @@ def _transposed(made: NewOps, matrix: TensorId) -> TensorId:
     *batch, rows, columns = made.tensors[matrix].shape
     order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
     return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))
+
+
+def _cut(made: NewOps, matrix: TensorId, parts: int) -> list[TensorId]:
+    *batch, rows, columns = made.tensors[matrix].shape
+    ends = [rows * n // parts for n in range(parts + 1)]
+    return [
+        made.cut(matrix, [*(0 for _ in batch), first, 0], (*batch, end - first, columns))
+        for first, end in pairwise(ends)
+    ]
+
+
+def _product(made: NewOps, left: TensorId, part: TensorId) -> TensorId:
+    """Multiply by a part of a right matrix with adj_y."""
+    out, columns = made.tensors[made.op.outputs[0]], made.tensors[part].shape[-2]
+    y = made.put(out, (*out.shape[:-1], columns))
+    return made.add("BATCH_MATMUL", [left, part], y, **{**made.op.options, "adjX": False, "adjY": True})
+
+
+def _joined(made: NewOps, products: Sequence[TensorId]) -> None:
+    """Join the products as matrices of all batches, because the rows of a CONCATENATION are rows of a single matrix."""
+    out = made.tensors[made.op.outputs[0]]
+    rows, columns = math.prod(out.shape[:-1]), out.shape[-1]
+    parts = [made.shaped(y, rows, made.tensors[y].shape[-1]) for y in products]
+    whole = made.put(out, (rows, columns))
+    made.add("CONCATENATION", parts, whole, axis=1, fusedActivationFunction="NONE")
+    made.add("RESHAPE", [whole], out.id)
