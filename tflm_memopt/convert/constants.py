@@ -179,7 +179,7 @@ class Originals:
 def _forms(op: RowOp) -> Iterator[RowOp]:
     yield op
     axes = op.traits.constants.kernel_axes
-    if op.weights is not None and axes:
+    if op.weights is not None and any(op.weights.shape[axis] > 1 for axis in axes):
         # A device that computes one row of a map may exchange height and width.
         weights = op.weights.swapaxes(*axes)
         transposed = replace(op, window=op.window.transposed, weights=weights)
