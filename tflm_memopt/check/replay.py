@@ -142,10 +142,13 @@ class GroupReplay:
             arena.write_private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
             arena.read_private(Role.SCRATCH, self.number, nbytes, batch.name, during + IterationPhase.END)
         if step.sums:
-            sums, later = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), ~step.opens[batch.number]
-            arena.read_private(*sums, batch.name, time[later] + IterationPhase.OLD_SUMS)
-            arena.write_private(*sums, time + IterationPhase.SUMS)
-            arena.read_private(*sums, batch.name, time + IterationPhase.END)
+            # Each iteration writes all sums again, so it suffices to look at the first and last iteration of a series.
+            sums, opens = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), step.opens[batch.number]
+            first = np.flatnonzero(opens)
+            last = np.append(first[first > 0], len(opens)) - 1
+            arena.read_private(*sums, batch.name, time[: first.min(initial=1)] + IterationPhase.OLD_SUMS)
+            arena.write_private(*sums, time[first] + IterationPhase.SUMS)
+            arena.read_private(*sums, batch.name, time[last] + IterationPhase.END)
         self._write(batch)
         self._read(batch)
         if step.in_place:

@@ -23,6 +23,7 @@ from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
 from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
@@ -96,7 +97,9 @@ class Planner:
         self._chains: Mapping[int, Chain] = warm._chains if warm else chains_of(graph, sizes, self._whole, lives)
         self._draft: Callable[[int, Candidate], Draft] = warm._draft if warm else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
-        self._loops = cache(lambda step: looped(trace_of(step, graph.ops)))
+        self._loops: Callable[[Group], Loops] = (
+            warm._loops if warm else cache(lambda step: looped(trace_of(step, graph.ops)))
+        )
         self._known_forms: dict[tuple[int, Candidate], GroupForms] = warm._known_forms if warm else {}
         self._traced = lru_cache(KEPT_TRACES)(self._new_traced)
         self._reversed = cache(self._new_reversed)
