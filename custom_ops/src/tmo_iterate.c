@@ -211,9 +211,12 @@ static uint32_t windows_inside(const execution *f, uint32_t x, uint32_t end) {
   return n < end - x ? n : end - x;
 }
 
+TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
+
 /* Computes n output columns, from column x on, for which windows_inside() and has_adjacent_pixels() hold. The pixels under the first window are listed,
  * and then move by a constant number of bytes from each window to the next window. */
-TMO_OWN_FRAME static void iterate_inside(execution *f, const place *row, uint32_t x, uint32_t n, tile_pixels *tile) {
+TMO_OWN_FRAME static void iterate_inside(execution *f, uint32_t x, uint32_t n, tile_pixels *tile) {
+  const place row = current_row(f, &f->out);
   const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;
   const int32_t apart = (int32_t)(f->kernel.op->stride_w * f->in.pixel), step = backwards ? -apart : apart;
 #if TMO_CORE_DSP
@@ -222,11 +225,11 @@ TMO_OWN_FRAME static void iterate_inside(execution *f, const place *row, uint32_
   (void)read_tile(f, x, x + 1, tile);
   const tmo_window window = taps_window(tile->pixels, tile->rows, tile->first_row, tile->columns);
   for (const uint32_t end = x + n; x < end; x += n) {
-    int8_t *const out = (int8_t *)(uintptr_t)(row->base + tmo_pixel_offset(&row->pixels, x));
+    int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, x));
     n = 1;
 #if TMO_CORE_DSP
     if (two && x + 1 < end) {
-      tmo_conv_two_s16(&f->kernel, &window, (uint32_t)step, (uint32_t)(row->base + tmo_pixel_offset(&row->pixels, x + 1) - out), out);
+      tmo_conv_two_s16(&f->kernel, &window, (uint32_t)step, (uint32_t)(row.base + tmo_pixel_offset(&row.pixels, x + 1) - out), out);
       n = 2;
     }
 #endif
@@ -236,8 +239,6 @@ TMO_OWN_FRAME static void iterate_inside(execution *f, const place *row, uint32_
     for (const int8_t **pixel = tile->pixels, **const last = pixel + window.count; pixel != last; ++pixel) *pixel += (int32_t)n * step;
   }
 }
-
-TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
 
 /* Computes the output columns from x to `end` - 1 of an operator for which is_pixelwise() is true. The input must not be a streamed or external input. */
 TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t end) {
@@ -256,7 +257,7 @@ TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t e
 
 /* Computes the output columns from x to `end` - 1 of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
-  const place row = current_row(f, &f->out);
+  const place row = row_of(f->run, &f->out, f->run->current.row);
   const int8_t *pixels[TMO_MAX_TAPS];
   tile_pixels tile;
   tile.pixels = pixels;
@@ -265,7 +266,7 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   for (uint32_t n; x < end; x += n) {
     n = adjacent ? windows_inside(f, x, end) : 0;
     if (n > 1) {
-      iterate_inside(f, &row, x, n, &tile);
+      iterate_inside(f, x, n, &tile);
       continue;
     }
     n = read_tile(f, x, adjacent ? x + 1 : end, &tile);

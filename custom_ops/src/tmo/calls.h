@@ -58,7 +58,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
   call_plain_row(k, window, out);
 }
 
-TMO_OWN_FRAME static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_RUNS_PACKED
   if (k->op->packing != TMO_PACKING_NONE) {
     call_packed_pixel(k, window, out);

@@ -213,7 +213,6 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
   const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
-  if (t->rows == 1) return taps_window(row, 1, t->first_row, columns);
   const int8_t **const pixels = t->pixels + t->room - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
   for (uint32_t r = t->rows; r > 0; --r, row += t->width) {
     for (uint32_t c = 0; c < columns.count; ++c) *to++ = row[c];
