@@ -48,7 +48,7 @@ def branched(net: Net, layer: Layer, x: int, _: int) -> list[int]:
         others.append(net.graph)
     net.graph, net.tree.subgraphs = main, others
     for _ in range(1 + layer.flag):
-        mean = net.mean(x, range(1, len(shape)))
+        mean = net.mean(x, range(1, len(shape)), out=(min(affine[0], 0.5), affine[1]))  # GREATER needs scales below 1.
         high = net.op("GREATER", [mean, net.tensor((1,), data=[0])], [net.tensor(net.shape(mean), "BOOL", None)])
         options = schema.IfOptionsT(thenSubgraphIndex=number, elseSubgraphIndex=number + 1)
         x = net.op("IF", [high, x], [net.tensor(shape, affine=affine)], options)
