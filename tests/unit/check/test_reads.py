@@ -41,6 +41,9 @@ def graphs() -> Iterator[RowGraph]:
     yield row_graph(net, net.pad(net.input((1, 6, 4, 8)), [(0, 0), (1, 2), (0, 1), (0, 0)]))
     net = Net(1)
     yield row_graph(net, net.reshape(moving.pack(net, [net.input((1, 6, 4)), net.input((1, 6, 4))], 1), (1, 12, 4)))
+    for size in ((2, 2), (1, 3), (5, 9)):
+        net = Net(1)
+        yield row_graph(net, moving.resize(net, net.input((1, 6, 4, 8)), size, bilinear=True, corners=True))
     net = Net(1)
     x = net.input((1, 6, 4, 8))
     options = schema.GatherOptionsT(axis=1)
