@@ -217,7 +217,9 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         for path, temporary in written:
             with _writing(path):
+                before = path.read_bytes() if path.is_file() else None
                 temporary.replace(path)
+            undo.callback(_restore, path, before)
         undo.pop_all()
     return list(contents)
 
@@ -254,6 +256,15 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if pending:
             before(*pending[0])
+
+
+def _restore(path: Path, before: bytes | None) -> None:
+    """Write a file's old content, or remove the file if it did not exist."""
+    with contextlib.suppress(OSError):
+        if before is None:
+            path.unlink()
+        else:
+            path.write_bytes(before)
 
 
 def _remove_empty(folder: Path) -> None:

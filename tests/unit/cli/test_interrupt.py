@@ -61,3 +61,21 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot write .*taken: .*\n  try: choose another folder"):
         write_files({tmp_path / "taken": b"data"})
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_file_that_cannot_be_replaced_leaves_all_files_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows does not replace a file that another program has opened."""
+    (tmp_path / "a").write_bytes(b"old")
+    replace = Path.replace
+
+    def refuse(path: Path, target: Path) -> Path:
+        if target.name == "c":
+            raise PermissionError(13, "Permission denied")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(UsageError, match="cannot write .*c: Permission denied"):
+        write_files({tmp_path / name: b"new" for name in "abc"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}
