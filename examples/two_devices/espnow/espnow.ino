@@ -44,8 +44,7 @@ void setup() {
   tmo_link_open(&device_link, &transport, peers, DEVICE, kDevices, datagrams.session, kPatience);
 
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  tmo::SetLink(only, &device_link.messenger);
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only;
+  if (only.AllocateTensors() == kTfLiteOk && tmo::SetLink(only, &device_link.messenger) == 0) interpreter = &only;
 }
 
 void loop() {

@@ -76,6 +76,6 @@ def test_a_file_that_cannot_be_replaced_leaves_all_files_as_before(
         return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(UsageError, match="cannot write .*c: Permission denied"):
+    with pytest.raises(UsageError, match=r"cannot write .*c: Permission denied"):
         write_files({tmp_path / name: b"new" for name in "abc"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}
