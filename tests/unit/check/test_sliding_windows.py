@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from models import Net
-from moving import slice_
+from moving import resize, slice_
 from property.sliding import network
 from unit.check.test_reads import with_op
 
@@ -109,6 +109,18 @@ def test_joined_rows_in_another_order_are_refused() -> None:
         turned = replace(op, access=op.access[1:] + op.access[:1])
         with pytest.raises(PlanError, match=r"has other rows than in TFLM|is no row of TFLM's output"):
             check_sliding(with_op(graph, key, turned))
+
+
+def test_rows_between_the_same_two_rows_differ() -> None:
+    """RESIZE_BILINEAR computes rows 2 and 3 from the same rows, but with other weights."""
+    net = Net(1)
+    x = resize(net, net.conv2d(net.input((1, 12, 2, 4)), 4, kernel=(3, 1)), (24, 2), bilinear=True)
+    x = net.conv2d(x, 4, kernel=(1, 1), stride=(2, 1), padding="VALID")
+    graph = slid(net.model(net.fully_connected(x, 3)), 2)
+    check_sliding(graph)
+    key = next(key for key, op in graph.ops.items() if op.window.stride_h == 2)
+    with pytest.raises(PlanError, match=r"is no row of TFLM's output|has other rows than in TFLM"):
+        check_sliding(moved(graph, key, 1))
 
 
 def test_first_rows_of_the_input_are_not_its_newest_rows() -> None:
