@@ -7,7 +7,8 @@ sort by address and time finds the last write before the read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ weights.
 
 MOST_LISTED = 1 << 18
 """Number of reads and writes after which settle_some() replays the list."""
+MOST_AT_ONCE = 1 << 20
+"""Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62
 """Mark of bytes that are not written yet, or that other models have written."""
 
@@ -153,15 +156,22 @@ class TaggedArena:
         is_read = np.append(before[1], np.repeat([accesses.reader is not None for accesses in self._listed], each))
         marks = np.concatenate([before[2], *(accesses.marks for accesses in self._listed)])
         time = np.concatenate([before[3], *(accesses.time for accesses in self._listed)])
-        edges, access, piece = _in_pieces(at, nbytes, time)
-        # The first access of each piece is a write, which stands for the earlier contents.
-        write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
-        wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
-        if len(wrong):
-            first = wrong[np.lexsort((access[wrong], time[access[wrong]]))[0]]
-            self._refuse(int(access[first]) - len(start), int(edges[piece[first]]))
-        last = write[np.flatnonzero(np.diff(piece, append=-1))]
-        self._marks = np.repeat(marks[access[last]], np.diff(edges))
+        edges = np.unique(np.concatenate([at, at + nbytes]))
+        number = np.zeros(self.end + 1, np.int64)
+        number[edges] = np.arange(len(edges))
+        first, stop = number[at], number[at + nbytes]
+        refused, last = list[tuple[int, int, int]](), list[Ints]()
+        for low, high in _blocks(first, stop):
+            access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
+            # The first access of each piece is a write, which stands for the earlier contents.
+            write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
+            wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
+            refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)
+            last.append(marks[access[write[np.flatnonzero(np.diff(piece, append=-1))]]])
+        if refused:
+            _, which, address = min(refused)
+            self._refuse(int(which) - len(start), int(address))
+        self._marks = np.repeat(np.concatenate(last), np.diff(edges))
         self._listed.clear()
 
     def _refuse(self, number: int, address: int) -> None:
@@ -220,17 +230,23 @@ class TaggedArena:
         return self._base.setdefault(content, len(self._base) + 1 << 40)
 
 
-def _in_pieces(at: Ints, nbytes: Ints, time: Ints) -> tuple[Ints, Ints, Ints]:
-    """Divide memory into pieces in which no access begins or ends.
+def _blocks(first: Ints, stop: Ints) -> Iterator[tuple[int, int]]:
+    """Divide the pieces of memory into blocks with about MOST_AT_ONCE accesses.
 
-    Return the edges of all pieces. For each access to each piece, ordered by piece and then by time, return the number
-    of the access and the number of the piece.
+    No access begins or ends inside of a piece. The arguments are the first piece and the end piece of each access.
     """
-    edges = np.unique(np.concatenate([at, at + nbytes]))
-    number = np.zeros(int(edges[-1]) + 1, np.int64)
-    number[edges] = np.arange(len(edges))
-    first, count = number[at], number[at + nbytes] - number[at]
-    access = np.repeat(np.arange(len(at)), count)
+    count = int(stop.max())
+    each = (np.bincount(first, minlength=count + 1) - np.bincount(stop, minlength=count + 1))[:-1].cumsum()
+    edges = np.flatnonzero(np.diff(each.cumsum() // MOST_AT_ONCE, prepend=-1)).tolist()
+    yield from itertools.pairwise([*edges, count])
+
+
+def _in_pieces(first: Ints, stop: Ints, time: Ints) -> tuple[Ints, Ints]:
+    """For each access to each piece, ordered by piece and then by time, return the numbers of the access and the
+    piece.
+    """
+    count = np.maximum(stop - first, 0)
+    access = np.repeat(np.arange(len(first)), count)
     piece = np.arange(len(access)) - (count.cumsum() - count - first)[access]
     order = (piece * (int(time.max()) + 1) + time[access]).argsort(kind="stable")
-    return edges, access[order], piece[order]
+    return access[order], piece[order]
