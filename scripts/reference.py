@@ -101,7 +101,7 @@ def plan_schema() -> Mapping[str, Any]:
 
     flag = {"type": "boolean"}
     nest = record(advance=number, end=number, rows=natural, tile=natural, channel_groups=natural, sums=flag)
-    stage = record(op=natural, operands=several(natural), iterative=flag, nest=nest, at_once=natural)
+    stage = record(op=natural, operands=several(natural), iterative=flag, nest=nest, at_once=natural, pixels=natural)
     group = record(
         type={"const": "group"}, region=natural, stages=several(stage), sinks=several(natural), iterations=natural,
         macs=natural, stripes=natural, is_reversed=flag, in_turn=flag, loops={"$ref": "#/$defs/loops"},
