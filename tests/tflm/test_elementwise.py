@@ -55,6 +55,11 @@ def test_tables_over_all_bytes(kind: str) -> None:
     assert compared > TABLES * 0.9
 
 
+def test_roots_that_tflm_shifts_by_over_31_bits_stay_builtin() -> None:
+    with pytest.raises(lookup.OutOfRange, match="31 bits"):
+        table("RSQRT", (306.0, -128), (306.0, 3), 0)
+
+
 @pytest.mark.parametrize("kind", ["MAXIMUM", "MINIMUM"])
 def test_extremes_of_int16(kind: str) -> None:
     net = Net(3, activations="INT16")

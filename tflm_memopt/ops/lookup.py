@@ -109,6 +109,8 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
     root, shift = transcendental.inverse_root(np.maximum(x, 1))
     y = fixed_rescale(np.ones_like(x), root, ROOT_SHIFT - shift)
     factor = quant.quantize_multiplier(1 / (math.sqrt(source.scale[0]) * target.scale[0]))
+    if factor.shift - ROOT_SHIFT < -31:
+        raise OutOfRange(f"scales {source.scale[0]:g} and {target.scale[0]:g}, for which TFLM shifts by over 31 bits")
     scaled = _rescaled(y, factor._replace(shift=factor.shift - ROOT_SHIFT))
     return np.where(x == 0, np.int8(quant.INT8_MAX), _output(scaled, target))
 
