@@ -19,10 +19,13 @@ from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
 
 COMPUTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "TRANSPOSE_CONV", "RESIZE_BILINEAR", "BATCH_MATMUL")
-LAYERS = tuple(
-    Layer(kind, channels=channels, kernel=kernel, stride=(2, 2), flag=flag)
-    for kind in KINDS
-    for channels, kernel, flag in ((3, (3, 2), True), (4, (1, 1), False), (5, (3, 3), False))
+LAYERS = (
+    Layer("transpose conv", channels=3, kernel=(4, 3), stride=(2, 2)),
+    *(
+        Layer(kind, channels=channels, kernel=kernel, stride=(2, 2), flag=flag)
+        for kind in KINDS
+        for channels, kernel, flag in ((3, (3, 2), True), (4, (1, 1), False), (5, (3, 3), False))
+    ),
 )
 
 
@@ -44,6 +47,9 @@ def graphs() -> Iterator[RowGraph]:
     for size in ((2, 2), (1, 3), (5, 9)):
         net = Net(1)
         yield row_graph(net, moving.resize(net, net.input((1, 6, 4, 8)), size, bilinear=True, corners=True))
+        net = Net(1)
+        x = net.input((1, 6, 4, 8), None, dtype="FLOAT32")
+        yield row_graph(net, moving.resize(net, x, size, bilinear=True, half=size[0] == 2))
     net = Net(1)
     x = net.input((1, 6, 4, 8))
     options = schema.GatherOptionsT(axis=1)
