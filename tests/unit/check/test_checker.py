@@ -11,10 +11,20 @@ import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, groups, place, shallower_rolling_buffers, with_step
+from unit.plan.damage import (
+    ALWAYS_WRONG,
+    MAY_BE_HARMLESS,
+    Mutants,
+    groups,
+    moved_buffers,
+    place,
+    shallower_rolling_buffers,
+    with_step,
+)
 from unit.plan.sketch import Sketch, random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
+from tflm_memopt.check import arena
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.source import SourceReplay
@@ -70,6 +80,15 @@ def test_what_passes_runs_right(record_property: Callable[[str, object], None]) 
                     refused += 1
     record_property("mutants refused, passed", (refused, passed))
     assert refused > 4 * passed > 0
+
+
+def test_blocks_of_memory_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = subject("pointwise")
+    mutants = [mutant for _, mutant in moved_buffers(real.planned.plan)]
+    passes = [real.passes(mutant) for mutant in mutants]
+    monkeypatch.setattr(arena, "MOST_AT_ONCE", 50)
+    assert [real.passes(mutant) for mutant in mutants] == passes
+    assert {*passes} == {True, False}
 
 
 def test_nothing_is_refused_that_is_right(real: Subject) -> None:
