@@ -111,6 +111,12 @@ int main() {
     unit="cycles",
     cameras=False,
 )
+NO_ITM = ("Cortex-M0", "Cortex-M0+")
+_OUTPUT = "The program prints to port 0 of the SWV ITM data console."
+_OUTPUT_WITHOUT_ITM = (
+    "A Cortex-M0 or M0+ has no SWV console. Define the symbol `BARE_SEMIHOSTING` so that the program prints to the\n"
+    "debugger, or change `bare_print()` in `Core/bare.c`."
+)
 _TFLM = """\
 # Put TensorFlow Lite Micro here
 
@@ -147,7 +153,8 @@ def stm32cube(project: Project) -> Texts:
     }
     steps = (
         "Put TensorFlow Lite Micro into `tflm/` (`tflm/README.md` says how). In STM32CubeIDE choose File, Import,\n"
-        "Existing Projects into Workspace, and this folder; then build, and run it on the board."
+        "Existing Projects into Workspace, and this folder. Build the project and debug it on the board.\n\n"
+        f"{_OUTPUT if on.core not in NO_ITM else _OUTPUT_WITHOUT_ITM}"
     )
     return {
         **readme(project.about, f"STM32CubeIDE, {on.id}", steps, "Core/main.cpp", library=project.library),

@@ -39,7 +39,9 @@ WIDTH = 480.0
 """Width of the figures of `--plot` in pixels, at which text stays readable if the figure is scaled to 400 pixels."""
 HEIGHT = 240.0
 PLOT_HEIGHT = 280.0
-FLOOR = TOP + LEGEND + PLOT_HEIGHT
+MACS = "F: multiply-accumulates, divided by the original's"
+CEILING = TOP + 2 * LEGEND
+FLOOR = CEILING + PLOT_HEIGHT
 """Distance in pixels from the top of a figure to its horizontal axis."""
 
 
@@ -248,7 +250,7 @@ def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Itera
 def frontier(result: Exploration) -> Drawing:
     ram = f"arena ({result.convention})"
     unit, compute = {
-        "macs": (1.0, "F"),
+        "macs": (1.0, MACS),
         "instructions": (1e6, f"million instructions, {result.core}, estimated"),
         "time": (1.0, f"ms at most, {result.board or result.core}, estimated"),
     }[result.cost]
@@ -261,12 +263,12 @@ def frontier(result: Exploration) -> Drawing:
     return plot(lines, title=result.model, ram=ram, compute=compute)
 
 
-def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -> Drawing:
+def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = MACS) -> Drawing:
     """Draw lines, with RAM on a logarithmic horizontal axis and the amount of computation on the vertical axis."""
     axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)])
     shapes: list[Shape] = [Label(0, 14, title, "head-text"), *_grid(axes)]
     shapes.append(Label(WIDTH - RIGHT, FLOOR + 31, ram, "small-text", "end"))
-    shapes.append(Label(4, TOP + LEGEND - 6, compute, "small-text"))
+    shapes.append(Label(4, CEILING - 7, compute, "small-text"))
     x0 = LEFT
     for number, line in enumerate(lines):
         shapes += _series(axes, line, number, compute)
@@ -295,7 +297,7 @@ class _Axes:
     def at(self, nbytes: float, overhead: float) -> Point:
         return (
             LEFT + (math.log(nbytes) - self.low) / (self.high - self.low) * (WIDTH - RIGHT - LEFT),
-            TOP + LEGEND + (self.most - overhead) / (self.most - self.least) * PLOT_HEIGHT,
+            CEILING + (self.most - overhead) / (self.most - self.least) * PLOT_HEIGHT,
         )
 
 
@@ -303,7 +305,7 @@ def _grid(axes: _Axes) -> Iterator[Shape]:
     right = WIDTH - RIGHT
     for tick in _log_ticks(math.exp(axes.low), math.exp(axes.high)):
         x, _ = axes.at(tick, 1)
-        yield Line(((x, TOP + LEGEND), (x, FLOOR)), "grid")
+        yield Line(((x, CEILING), (x, FLOOR)), "grid")
         yield Label(x, FLOOR + 15, bytes_text(tick), "small-text", "middle")
     step = _round_step((axes.most - axes.least) / 5)
     for number in range(math.ceil(axes.least / step), math.floor(axes.most / step) + 1):
@@ -321,7 +323,7 @@ def _series(axes: _Axes, line: Series, number: int, compute: str) -> Iterator[Sh
         steps = [q for (x, y), (to_x, _) in itertools.pairwise(ordered) for q in ((x, y), (to_x, y))]
         yield Line((*steps, ordered[-1]), f"line-{number % 5}")
     for (x, y), (nbytes, overhead) in zip(ordered, points, strict=True):
-        tip = f"{line.name}\n{nbytes:,} B at {compute} = {overhead:.3f}"
+        tip = f"{line.name}\n{nbytes:,} B; {compute}: {overhead:,.3f}"
         yield Polygon(_dot(x, y, round_=line.joined), f"dot-{number % 5}", tip)
 
 
