@@ -19,6 +19,7 @@ from unit.plan.damage import (
     moved_buffers,
     place,
     shallower_rolling_buffers,
+    with_buffer,
     with_step,
 )
 from unit.plan.sketch import Sketch, random_sketch
@@ -89,6 +90,14 @@ def test_blocks_of_memory_do_not_change_the_answer(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(arena, "MOST_AT_ONCE", 50)
     assert [real.passes(mutant) for mutant in mutants] == passes
     assert {*passes} == {True, False}
+
+
+def test_a_buffer_that_ends_above_the_head() -> None:
+    found = subject("pointwise").planned.plan
+    i, counters = next((i, b) for i, b in enumerate(found.buffers) if b.role is Role.COUNTERS)
+    mutant = with_buffer(found, i, replace(counters, nbytes=found.head + 1))
+    with pytest.raises(PlanError, match="outside of the head"):
+        check(mutant, subject("pointwise").planned.graph)
 
 
 def test_nothing_is_refused_that_is_right(real: Subject) -> None:
