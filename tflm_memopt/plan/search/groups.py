@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
+from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H, PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kernel_choice import makes_two_rows
 from tflm_memopt.ops.packing import Packing, packed_values
@@ -231,6 +231,13 @@ def _pixels(op: RowOp, scratch: int) -> int:
     """Return the number of pixels for which `scratch` bytes are enough, at least one, or 0 if all usual pixels fit."""
     usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
     return 0 if op.packing is not Packing.DSP_CONV or usual <= max(scratch, one) else max(1, scratch // one)
+
+
+def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
+    """Return the sizes in bytes of scratch for fewer pixels than usual, of each packed convolution of the group."""
+    ops = [op for op in chain.ops[group.first : group.last] if op.packing is Packing.DSP_CONV]
+    fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}
+    return sorted(fewer - {0}, reverse=True)
 
 
 def with_more_room(group: Candidate, chain: Chain, number: int) -> Candidate:

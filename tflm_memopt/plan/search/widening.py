@@ -8,11 +8,9 @@ from typing import TypeVar
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, wider, with_more_room
+from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, scratch_sizes, wider, with_more_room
 
 Placed = TypeVar("Placed")
-SCRATCHES = (1152, 864, 576)
-"""Limits in bytes for the scratch of packed convolutions that compute rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class GroupForms:
                 yield wider(group, chain, first, last, min(min(tiled, default=0) + 1, PACKED_PIXELS))
             for front in range(sum(map(_is_by_rows, group.stages)) + 1, count + 1):
                 yield in_rows(group, chain, front)
-            for scratch in SCRATCHES:
+            for scratch in scratch_sizes(group, chain):
                 yield in_rows(group, chain, count, scratch)
 
 
