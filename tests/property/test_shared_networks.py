@@ -142,6 +142,15 @@ COMPUTED_SHAPE = Recipe(
 
 INT16 = Recipe(((1, 2, 2, 1),), (Layer("conv", channels=2), Layer("int4", channels=2)), seed=1, inside="INT16")
 
+BRANCHED = Recipe(
+    ((1, 1, 1, 1),),
+    tuple(
+        Layer(kind, source, channels=1, kernel=(1, 1), flag=False)
+        for kind, source in (("branched", 0), ("conv", 1), ("tiled", 0))
+    ),
+    unwanted=1,
+)
+
 ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
 """Each device computes one row, so that height and width are exchanged."""
 
@@ -149,6 +158,7 @@ ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4),
 @pytest.mark.slow
 @QUICK
 @example(COMPUTED_SHAPE)
+@example(BRANCHED)
 @example(ONE_ROW)
 @example(INT16)
 @example(replace(INT16, inside="INT8"))

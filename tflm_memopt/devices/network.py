@@ -33,6 +33,7 @@ from tflm_memopt.devices.sharding import (
 from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MAX_IO
+from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.variables import HANDLE
@@ -105,12 +106,15 @@ class Network:
 
     @cached_property
     def source(self) -> Model:
-        """Raises the errors of reading a model, and UsageError for a model with variables."""
+        """Raises the errors of reading a model, and UsageError for a model with variables, IF or WHILE."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
         if any(t.variable for t in tensors) or any(op.type == HANDLE for op in ops):
             raise UsageError("a model with variables runs on one device", code="cannot_share", hint="omit --devices")
+        if callers := {op.type for op in ops if called(op)}:
+            what = f"a model with {min(callers)} runs on one device, because its subgraphs cannot be divided"
+            raise UsageError(what, code="cannot_share", hint="omit --devices")
         return source
 
     @cached_property
