@@ -61,7 +61,7 @@ class LibraryKernel(NamedTuple):
     """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """First line of each C function that calls the generated function, and the arguments of the call."""
+    """Maps the first line of each calling C function to the arguments of its call."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.

@@ -339,7 +339,7 @@ static void add_pixel(execution *f, uint32_t x) {
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
-  int8_t unwritten = 0; /* kernels only add to the sums, but an offset from a null pointer would be undefined */
+  int8_t unwritten = 0; /* kernels write only sums here, and C does not define an offset from a null pointer */
   const bool sums_bytes = tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
   for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;

@@ -355,7 +355,7 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *
   return n;
 }
 
-/* Computes two rows of a packed operator, whose loop code is at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the counter is invalid. */
+/* Computes two rows of a packed operator, which has the loop codes at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;

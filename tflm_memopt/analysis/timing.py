@@ -41,7 +41,7 @@ class FlashTiming:
 
     @property
     def key(self) -> str:
-        """Key in cycles.json for a flash with the same timing."""
+        """Key in cycles.json for a flash with these wait states and caches."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
@@ -277,7 +277,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest time limit in milliseconds that a plan of `cycles` cycles keeps."""
+        """Return the time of a plan of `cycles` cycles in milliseconds, rounded up to tenths."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 

@@ -1,4 +1,4 @@
-"""Proves that a model with a sliding input computes the rows that the original model computes of the whole input.
+"""Proves that a model with a sliding input computes the rows that the original model computes from the whole input.
 
 Each row of each tensor gets a number. Two rows get the same number only if the same operator of the original model
 computes both rows from rows with the same numbers. A copied row keeps its number. The rows of the input are numbered in

@@ -26,7 +26,7 @@ from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""Largest ratio of prices between two neighbouring plans at which no plans in between are tried."""
+"""If the prices of two neighbouring plans differ by a larger ratio, plans in between are tried."""
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32

@@ -48,7 +48,7 @@ class Cut:
     sent: float
     """Number of bytes of the messages for tensors that are made before the cut and read after the cut."""
     weights: float
-    """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
+    """Ratio of the weights of all unsplit layers before the cut to the mean weights of a device."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:

@@ -193,8 +193,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """An operator as planner, checker and lowering see it. `reads[k]` is the size of input k. If an input's producer
-    divides the input differently into rows, the whole input must be in memory.
+    """Describes an operator for the planner, the checker and lowering. `reads[k]` is the size of input k. If an input's
+    producer divides the input differently into rows, the whole input must be in memory.
     """
 
     kind: Kind

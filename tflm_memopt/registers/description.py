@@ -72,9 +72,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads this field. Reads of a field that changes itself are not combined."""
+    """Fields that change when the driver reads this field. A field in its own list is never read with others."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes this field. Writes of a field that changes itself are not combined."""
+    """Fields that change when the driver writes this field. A field in its own list is never written with others."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -79,7 +79,7 @@ class Arena:
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. Figures that are lower bounds are null, and `at_least` has their values."""
+        """Return the figures as JSON. A figure with only a known lower bound is null, and `at_least` has the bound."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),

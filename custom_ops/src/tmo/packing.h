@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Returns whether the window of a packed convolution lists input rows instead of pixels. */
+/* Returns whether a packed convolution gets a list of input rows instead of a list of pixels. */
 static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
 
 /* Returns whether this library runs programs that were packed for the target `target`. */

@@ -1,7 +1,7 @@
 """The checker refuses every plan that would give wrong bytes.
 
-Tests damage a plan in one place. If the checker accepts the damaged plan, the executor runs it, and the output bytes
-must be right.
+Each test damages a plan in one place. If the checker accepts the damaged plan, the executor runs it, and the output
+bytes must be right.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Damages a plan with tiles in one place."""
+"""Damages one place of a plan that has tiles."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -37,7 +37,7 @@ def one_scale(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def rescalable(context: OperatorContext) -> str | None:
-    """Scales must be close enough that TFLM's fixed point rescales without overflow"""
+    """The scales of input and output must not differ so much that TFLM's rescaling overflows"""
     if context.input().dtype == "FLOAT32":
         return None
     if converting.QUANTIZES.get((context.input().dtype, context.output.dtype)) is Kind.LOOKUP:

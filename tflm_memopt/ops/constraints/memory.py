@@ -170,7 +170,7 @@ def cell_activation(context: OperatorContext) -> str | None:
 
 @hint("convert with batch size 1")
 def lstm_shapes(context: OperatorContext) -> str | None:
-    """An LSTM's operands must have the shapes of one batch"""
+    """An LSTM's operands must have shapes for a batch size of 1"""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     if len(x.shape) != 3 or x.shape[1 if context.op.options["timeMajor"] else 0] != 1:
         return shapes([x])

@@ -35,9 +35,9 @@ class Settings:
     at_once: int = 1
     """Maximum number of pixels that a kernel computes in one call."""
     cache: bool = True
-    """Whether rows that two stripes need may be kept in buffers."""
+    """Whether buffers may keep rows that two stripes need."""
     recompute: bool = True
-    """Whether rows that two stripes need may be computed twice."""
+    """Whether two stripes may both compute a row that both need."""
     group_channels: int = 8
     """Number of channels that run together through expand, depthwise and project, or through dense layers. 0 means all
     channels.

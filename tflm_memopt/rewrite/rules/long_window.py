@@ -74,7 +74,7 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Rewrite an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis stays."""
+    """Rewrite an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis is not changed."""
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
