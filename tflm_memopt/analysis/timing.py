@@ -277,7 +277,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the time of a plan of `cycles` cycles in milliseconds, rounded up to tenths."""
+        """Return the time in milliseconds, rounded up to tenths, of a plan of `cycles` cycles and TFLM's operators."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 

@@ -1,13 +1,13 @@
 """Rearranges weights and scales for fast kernels, in the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.ops.packing import OF_CHANNELS, QUAD, VECTOR, Packing, esp_channels, packed_values
+from tflm_memopt.format.limits import PACKED_SCALES
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, esp_channels, packed_values
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
@@ -16,7 +16,6 @@ MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 TURN = 3
 """Packed depthwise convolutions have zeros up to a multiple of this number of taps."""
 ADD_SCALES = 11
-MOST_WEIGHTS = 1 << 28
 
 
 class Packed(NamedTuple):
@@ -39,16 +38,30 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales. Raises ValueError for
-    sizes that no operator has.
+    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales.
+
+    The sizes are computed without packing zeros, because a damaged program may state weights of gigabytes.
     """
     if packing is Packing.DSP_ADD:
         return None, ADD_SCALES
-    shape = out_channels, *kernel, 1 if packing in OF_CHANNELS else in_channels
-    if not 0 < math.prod(shape) < MOST_WEIGHTS:
-        raise ValueError(f"weights of shape {shape}")
-    weights, scales = LAYOUTS[packing](np.zeros(shape, np.int8), np.zeros((out_channels, 4), np.int64))
-    return weights.size if weights is not None else None, scales.size if scales is not None else None
+    taps = kernel[0] * kernel[1]
+    if packing is Packing.DSP_DEPTHWISE:
+        return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
+    if packing is Packing.MVE_DEPTHWISE:
+        return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
+    if packing is Packing.ESP_DEPTHWISE:
+        padded = esp_channels(kernel, out_channels)
+        return taps * padded, 3 * padded
+    if packing is Packing.ESP_CONV:
+        return packed_values(packing, kernel, in_channels) * out_channels, 3 * out_channels
+    if packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
+        weights = taps * out_channels * (in_channels if packing is Packing.RVV_CONV else 1)
+        return weights, 2 * out_channels + -(-out_channels // 2)
+    pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
+    if packing is Packing.MVE_CONV:
+        channels = -(-out_channels // QUAD) * QUAD
+        return channels * values, 3 * channels
+    return 2 * pairs * values, PACKED_SCALES * pairs
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
