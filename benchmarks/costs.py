@@ -56,7 +56,7 @@ PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
-"""With the value 0, the fit minimizes absolute errors. With the value 1, the fit minimizes relative errors."""
+"""If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
 """Factor by which the error of a kernel's fit may grow if the fit omits costs that explain little."""
 MORE = 4

@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""Pipelines of each core. The first one takes the fewest cycles, and the last one takes the most cycles."""
+"""Pipelines of each core. The pipelines of each core are listed from the fewest cycles to the most cycles."""
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]

@@ -2,9 +2,8 @@
 
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
 0439 (M4, sections 3.3.1 and 3.3.2). Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random,
-commit 3dfc2ab, "pipeline cycle test"). First, a load waits for a preceding store. Second, a 32-bit load instruction
-that lies in two words of code is not pipelined. The model assumes that an instruction's cycles depend only on the
-previous instruction.
+commit 3dfc2ab, "pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two
+words of code is not pipelined. The model assumes that an instruction's cycles depend only on the previous instruction.
 """
 
 import functools
@@ -128,9 +127,7 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles that an instruction takes after a given earlier instruction, without the cycles of a taken
-        branch.
-        """
+        """Return the cycles of an instruction that follows a given instruction, as if no branch were taken."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0

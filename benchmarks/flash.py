@@ -4,8 +4,8 @@ python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 r
 tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
 For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
-a program that has no other kernel. The sum for a model is rarely too low, because shared code of two kernels is counted
-for both kernels.
+a program that has no other kernel. The script counts code twice if two kernels share it, so the sum for a model is
+rarely too low.
 
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
 script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each TFLM kernel

@@ -43,9 +43,7 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """`pad` is the padding at the top and left. `out` has the height and width of the output. If `same` is true,
-        TFLite's padding SAME is used.
-        """
+        """`pad` is the padding at the top and left. If `same` is true, TFLite's padding SAME is used."""
         _, h, w, deep = self.shape(x)
         after = [
             max(0, (o - 1) * s + k - p - n) for o, s, k, p, n in zip(out, stride, kernel, pad, (h, w), strict=True)

@@ -22,7 +22,7 @@ PUBLISHED = (
     ("MobileNetV2 0.35 at 224", *LARGE),
     (f"MobileNetV2 0.35 at 224, {STREAMED}", *LARGE),
 )
-"""Published sizes in bytes, and published cycles of one inference that the core's counter measured."""
+"""For each network, the sizes in bytes and the cycles of one inference that TiGrIS has published."""
 COLUMNS = (
     "network", "TFLM", "TiGrIS: fast", "slow", "scratch, table", "cycles", "**ours**: arena", "slow", "MACs", "F",
     "cycles",

@@ -55,7 +55,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. The default C expression is the argument's name."""
+    """C expressions for the kernel's arguments. An argument without an expression uses its own name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
@@ -451,8 +451,9 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""C expressions for the arguments of an ADD with packed scales. For each operand, the array `scales` has a left shift,
-a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a constant and a right shift.
+"""C expressions for the arguments of an ADD whose scales were packed by the converter. For each operand, the array
+`scales` has a left shift, a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a
+constant and a right shift.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

@@ -36,14 +36,15 @@ bytes for each number that fits an int32 after the division by the scale. If the
 int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient that does not fit
 an int32 saturates.
 
-`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. On the documentation's site, this page
-also lists all limits, and the rules that rewrite a model before its operators are compared with these limits.
+`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site shows the
+limits of all operators on this page. The site's page also shows how a model is simplified before its operators are
+checked.
 """
 REWRITTEN = """
 ## Rewrites
 
-The converter first computes integers that are known before an inference. Then it applies these rules, which change no
-output byte:
+The converter first computes integers that are known before an inference. Then the converter applies the following
+rules, which change no output byte:
 
 | rule | effect |
 |---|---|

@@ -125,24 +125,22 @@ ROWS: Mapping[Kind, Sequence[str]] = {
 }
 """Maps each kind of operator to the names of three C functions: validator, kernel for rows, and kernel for pixels."""
 WRITTEN = "Written by scripts/program_format.py."
-HEADER = f"""\
-This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
+HEADER = f"""This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
 
 A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and
 groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and an offset of
 0 means that the program lacks the table or constant. docs/program-format.md draws the records and says what each kind
 of operator computes."""
-KINDS_HEAD = f"""\
-This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
+KINDS_HEAD = f"""This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
 
 The columns of the table are arguments of the macro KIND. Column "value" is the number of the kind in programs. Columns
 "reads" and "writes" are the sizes in bytes of an input element and of an output element. Column "operands" is the
 number of operands, or TMO_ANY_NUMBER. Column "scales" is the number of multipliers and of shifts. TMO_PER_CHANNEL means
-one scale for all channels, or one scale for each output channel. tmo_check_kind.c has a function for each family.
-Column "channels" says which input channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a
-depthwise filter), SUMMED (a weighted sum of all channels) or ANY (the kind has no channel groups). Column "row kernel"
-is a function that computes whole rows, and column "pixel kernel" is a function that computes one pixel. Column "pixel
-kernel" is TMO_NO_KERNEL if the row kernel also computes single pixels."""
+one scale for all channels, or one scale for each output channel. tmo_check_kind.c has a function for each family. For
+kinds with channel groups, column "channels" states which input channels an output channel needs: OWN (the same
+channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a weighted sum of all channels). ANY means that the
+kind has no channel groups. Column "row kernel" is a function that computes whole rows. Column "pixel kernel" is a
+function that computes one pixel, or TMO_NO_KERNEL if the row kernel also computes single pixels."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip

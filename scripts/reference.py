@@ -20,15 +20,14 @@ def _cell(text: str) -> str:
     return text.replace("|", r"\|").replace("\n", " ").replace("<", "&lt;")
 
 
-BOARDS = """\
-This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all bytes that a
-program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes of PSRAM or
-SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there
-is one, the Arduino core. The column *radio* has the RAM and flash that the radio stack needs in addition.
+BOARDS = """This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all
+bytes that a program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes
+of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap
+and, if there is one, the Arduino core. The column *radio* has the RAM and flash that the radio stack needs in addition.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
 exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
-not counted. The radio stack is counted unless `fit` prints *without radio*. A model that only fits in the external RAM
+not counted. If `fit` prints *without radio*, the radio stack is not counted. A model that only fits in the external RAM
 counts as a model that does not fit.
 
 **MHz** is the clock that the board's definition sets, or the chip's highest clock. The column *waits* has the flash's
@@ -42,9 +41,9 @@ depend on the wait states.
   Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
   sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
 * TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
-  CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). These sizes were measured on one core: {source}. A kernel
-  that was not measured counts as the median size of all kernels. Other versions of TFLM, CMSIS-NN and larger resolvers
-  have other sizes.
+  CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
+  was not measured, its size is estimated as the median of all measured kernels. Other versions of TFLM, CMSIS-NN and
+  larger resolvers have other sizes.
 """
 
 

@@ -23,8 +23,8 @@ BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 
 
 def stated() -> dict[str, str]:
-    """Return the version in each file, or "" if a file has no version or several versions. The version in CHANGELOG.md
-    is the first one in the file.
+    """Return the version in each file, or "" if a file has no version or several versions. In CHANGELOG.md, the first
+    version of the file counts.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

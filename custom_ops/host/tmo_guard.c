@@ -57,7 +57,7 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accepts writes of weights to the workspace if the group has copied all its weights. */
+/* Allows the operators of a group to copy their weights to the workspace. */
 static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
   for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
@@ -97,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last inputs that the operator updates */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator also writes its `last` last inputs */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

@@ -123,7 +123,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* if channel groups have equal sizes, their numbers are equal as well */
 }
 
-/* Checks that the converted pixels of an external input fit into the workspace. The caller must have called tmo_check_kind() before. */
+/* Checks that the converted pixels of an external input fit into the workspace. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);

@@ -22,7 +22,7 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Positions of the fields `*_h` of a window, counted from the field `kernel_h` of a tmo_op. Each field `*_w` follows its field `*_h`. */
+/* Positions of the fields `*_h` of a window, counted from the field `kernel_h` of a tmo_op. */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");
@@ -31,8 +31,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
 }
 
 /* Returns whether each window along an axis begins before the end of the input, and covers at least one input element. The argument `there` is the
- * number of elements of earlier inferences before the input. Windows read these elements instead of padding. All arguments are uint16_t, so no sum of
- * them wraps. */
+ * number of input elements from earlier inferences. Windows read these elements instead of padding. All arguments are uint16_t, so no sum of them
+ * wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -112,7 +112,8 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Returns whether the operator's kind allows the operator's function. The operator must have two operands with elements of four bytes. */
+/* Returns whether the function code of an operator belongs to the operator's kind. The operator must have two operands with elements of four
+ * bytes. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);

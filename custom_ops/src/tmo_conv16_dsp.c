@@ -114,7 +114,7 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int8_t *to) {
   }
 }
 
-/* Copies the values from `start` to `end` - 1 under the window of a pixel. Values outside the input are 0. */
+/* Copies a part of the values under the window of a pixel: from value `start` to value `end` - 1. Values outside the input are 0. */
 TMO_OWN_FRAME static void copy_values_s16(const wide_pixels *v, uint32_t start, uint32_t end, int8_t *to) {
   if (end - start == v->values && (v->row == v->k->tap_step || !tmo_reads_rows(v->k))) {
     copy_taps(v, to);
@@ -131,7 +131,8 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* Writes the values of two pixels to v->x in the order of pair_four(), after `zeros` zeros. The windows of the two pixels are `apart` bytes apart. */
+/* Writes `zeros` zeros to v->x, and then the values of two pixels in the order of pair_four(). The windows of the two pixels are `apart` bytes
+ * apart. */
 TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
   const uint32_t n = zeros + v->values;
@@ -216,8 +217,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
 }
 
 /* Computes one pixel part by part, for windows that have more than NARROW values or that are copied part by part. If `rows` is NULL, the function
- * copies the values. If not, the window has `count` rows of n adjacent values, and the weights of adjacent rows are v->row weights apart. The argument
- * `w` points to the weights of the first row and channel. */
+ * copies the values. Otherwise, the function reads `count` rows of n adjacent values, and the weights of two adjacent rows are v->row weights
+ * apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;
@@ -242,7 +243,7 @@ TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const 
 }
 
 /* Computes one pixel without copying its input values, if the values of each row or tap under the window are adjacent. Returns false without
- * computing anything for another window. */
+ * computing anything if the values of a row or tap are not adjacent. */
 static TMO_ALWAYS_INLINE bool convolve_rows(wide_pixels *v, const int8_t *w) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;

@@ -52,8 +52,7 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as ranges of adjacent bytes, with as few ranges as possible. If possible, a range contains a whole row of the
- * window. If each pixel has one byte, the bytes of a range may also be a fixed distance apart. If a row of the window needs several ranges, each
- * range contains the bytes of one pixel. */
+ * window. If a row of the window needs several ranges, each range contains the bytes of one pixel. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -135,7 +134,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
     for (; at != end; to += step) *to = (*at++)[offset];
     return;
   }
-  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel, or one pixel of three channels */
+  if (TMO_UNALIGNED && bytes == 3) { /* three columns with one channel each, or one pixel with three channels */
     for (; at != end; to += step) {
       const int8_t *const from = *at++ + offset;
       memcpy(to, from, 2);

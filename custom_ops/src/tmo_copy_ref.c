@@ -88,7 +88,7 @@ typedef struct {
   uint32_t bytes; /* size of a row in bytes */
 } output_rows;
 
-/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the number of computed output rows before these rows. */
+/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the index of the first of these output rows. */
 typedef struct {
   const int8_t *from;
   int32_t step; /* distance in bytes between the input bytes of two adjacent output rows */
@@ -262,8 +262,8 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far apart.
- * Returns false for all other operators, without copying anything. */
+/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far
+ * apart. Returns false without copying anything for an operator of another kind. */
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);

@@ -21,8 +21,8 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
 }
 
-/* The function adds products row by row and column by column. The function TransposeConv in TFLM's kernels/internal/reference/transpose_conv.h has
- * the same order. */
+/* The function adds products row by row and column by column. TFLM's function TransposeConv (kernels/internal/reference/transpose_conv.h) adds the
+ * products in the same order. */
 void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / 4, row = op->kernel_w * channels;

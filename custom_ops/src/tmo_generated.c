@@ -11,7 +11,7 @@
 #endif
 __asm__(".option arch, +zve32x");
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
@@ -65,7 +65,7 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
@@ -118,7 +118,7 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_add_rvv(const tmo_add_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
@@ -170,7 +170,7 @@ void tmo_add_rvv(const tmo_add_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
@@ -299,7 +299,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
@@ -474,7 +474,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
@@ -560,7 +560,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   }
 }
 
-/* docs/kernel-language.md explains the rewrites that made this kernel: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The loops were rewritten in these steps of docs/kernel-language.md: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_windows_rvv(const tmo_windows_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;

@@ -213,8 +213,8 @@ static uint32_t windows_inside(const execution *f, uint32_t x, uint32_t end) {
 
 TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
 
-/* Computes n output columns, from column x on, for which windows_inside() and has_adjacent_pixels() hold. The pixels under the first window are listed,
- * and then move by a constant number of bytes from each window to the next window. */
+/* Computes n output columns, from column x on, for which windows_inside() and has_adjacent_pixels() hold. The function lists the pixels under the
+ * first window, and adds a constant number of bytes to each address for the next window. */
 TMO_OWN_FRAME static void iterate_inside(execution *f, uint32_t x, uint32_t n, tile_pixels *tile) {
   const place row = current_row(f, &f->out);
   const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;

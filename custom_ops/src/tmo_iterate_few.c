@@ -98,8 +98,8 @@ TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor
   }
 }
 
-/* Lists the input pixels under the window of each output pixel. The array `windows` has the position in the list of each window's first pixel.
- * Returns false if the list or the padding pixel is too small. */
+/* Lists the input pixels under the window of each output pixel. Entry p of the array `windows` is the position of output pixel p's first input
+ * pixel in the list. Returns false if the list or the padding pixel is too small. */
 TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const uint32_t apart = k->op->stride_h * k->op->kernel_w;
   for (uint32_t p = 0, first = 0, n, listed; p < a->n; p += n, first += listed) {

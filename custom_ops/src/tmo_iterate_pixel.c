@@ -192,7 +192,7 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
 }
 
 /* Computes one pixel of a convolution with a 1x1 kernel, faster than call_plain_kernel(). Returns false without computing anything if the convolution
- * has padding, or needs call_plain_kernel() for another reason. */
+ * has padding, or if only call_plain_kernel() supports the convolution. */
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);

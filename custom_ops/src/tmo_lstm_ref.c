@@ -11,8 +11,8 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order 
 #define LAST 0x1FDFF /* the result of curve() is constant for arguments above LAST */
 
 /* For x >= 0, returns `2^15 / (1 + e^(-x / 2^13))`, interpolated from a table of 256 values for arguments that are 2^9 apart. For x < 0, returns
- * `2^15 - curve(-x)`. If `is_tanh` is true, returns twice the value of the curve at 2x, minus 2^15. TFLM's functions Logistic and Tanh for int16 in
- * kernels/internal/reference/integer_ops compute the same values. */
+ * `2^15 - curve(-x)`. If `is_tanh` is true, returns twice the value of the curve at 2x, minus 2^15. TFLM's int16 functions Logistic and Tanh
+ * (kernels/internal/reference/integer_ops) return the same values as curve(). */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;

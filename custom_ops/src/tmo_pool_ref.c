@@ -89,7 +89,7 @@ TMO_OWN_FRAME static void pool_words(const tmo_kernel *k, const tmo_window *v, i
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* Returns the function that computes one pixel of an int8 pool with the DSP extension. The result is NULL if only pool_of() has a function for the
+/* Returns the function that computes one pixel of an int8 pool with the DSP extension. Returns NULL if no function for the DSP extension supports the
  * pool. */
 static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   const tmo_op *const op = k->op;
@@ -213,8 +213,8 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* TFLM computes the same output in kernels/internal/reference/integer_ops/pooling.h, and for MEAN in QuantizedMeanOrSum of
- * kernels/internal/reference/reduce.h. The first channel of the pixel is element i of the output. */
+/* TFLM's functions in kernels/internal/reference/integer_ops/pooling.h compute the same output. For MEAN, QuantizedMeanOrSum in
+ * kernels/internal/reference/reduce.h computes the same output. The first channel of the pixel is element i of the output. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   if (tmo_has_sums(k) && !is_extreme(k->op)) {

@@ -253,8 +253,8 @@ static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
   }
 }
 
-/* Runs up to `most` iterations of a loop whose body runs one operator once, in a group with tiles. The iterations compute adjacent tiles of a row.
- * Returns the number of completed iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of a tiled operator that is alone in its loop. The iterations compute adjacent tiles of a row. Returns the number of
+ * completed iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   const tmo_tensor *const t = nest.tensor;
@@ -301,7 +301,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loops of a group only run the first operator n times. The function may wrongly return false, which only costs time. */
+/* Returns whether the loops of a group only run the first operator n times. A wrong `false` is allowed and only costs time. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -368,8 +368,8 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 #endif
 
 /* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must have only the code at run->at. If
- * `alone` is false, the next loop code must equal the code at run->at. Returns the number of completed iterations, or 0 if single iterations are
- * faster. Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
+ * `alone` is false, the loop code after run->at must equal the loop code at run->at. Returns the number of completed iterations, or 0 if single
+ * iterations are faster. Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {

@@ -13,7 +13,7 @@ static const int32_t no_bias;
 
 enum { TMO_ADD_LEFT_SHIFT = 20 }; /* the left shift is a constant in the generated kernel */
 
-/* The arrangement of the addresses in a window. Each address belongs to a pixel, or to a row whose columns are `apart` bytes apart. */
+/* Each address belongs to a pixel, or to a row whose columns are `apart` bytes apart. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;

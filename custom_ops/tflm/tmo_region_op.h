@@ -10,12 +10,12 @@
  * `team` has the two cores that run the model, or is NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
- * iterations after which the program pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The
- * variable tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the program, which is
- * a constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the program needs a
- * workspace. The operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the node. An external
- * input is no tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM either. The code
- * reads only fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * iterations after which the program pauses. If the program pauses, takes a streamed input or has a state, the node also has a variable tensor as
+ * input. The variable tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the
+ * program, which is a constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the
+ * program needs a workspace. The operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the
+ * node. An external input is no tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM
+ * either. The code reads only fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 

@@ -29,8 +29,8 @@ namespace tmo {
  * 2026, the type is in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant is 15 or -9, depending on the version of TFLM. TFLM declares
- * kTfLiteAbort in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
+/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM. TFLM
+ * declares kTfLiteAbort in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;
@@ -67,9 +67,9 @@ Registration *RegisterRegion() {
 /* Returns a registration with all kernels for one core, which links the whole library. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
-/* Registers the custom operator under all its names. A MicroMutableOpResolver needs kNameCount free places for these names. The function returns
- * kTfLiteOk, or the status of the first call of AddCustom() that fails. To register only the names that a model needs, use the generated NAME_ops.h
- * instead. */
+/* Registers the custom operator under all its names. A MicroMutableOpResolver must have room for kNameCount more operators. The function returns
+ * kTfLiteOk, or the status of the first call of AddCustom() that fails. To register only the names that a model needs, use the generated
+ * NAME_ops.h instead. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -110,8 +110,8 @@ enum Pushed {
 };
 
 /* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The function copies the rows from the picture `from`. The
- * field `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h
- * defines this number as NAME_row_bytes. */
+ * field `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; The
+ * constant NAME_row_bytes in NAME_ops.h has the value for `row_bytes`. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;

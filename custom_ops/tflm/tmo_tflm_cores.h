@@ -26,8 +26,8 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the custom operator for two cores. The argument `team` has the two cores, or is NULL to run all models on core 0. All
- * interpreters share the team, so they must not run at the same time. The team must outlive all interpreters. Without a template argument,
+/* Returns the registration of the custom operator for two cores. The argument `team` has the two cores, or is NULL to run all models on core 0.
+ * Interpreters with the same team must not run at the same time. The team must outlive all interpreters. Without a template argument,
  * RegisterRegionShared() links the whole library for models on two cores. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {

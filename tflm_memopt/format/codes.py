@@ -143,8 +143,8 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """TMO_LOOP_FAR runs the operator whose index follows as a uint16_t."""
     SKIP = 0xFD
-    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The index of the operator and the number
-    of skipped stripes follow as two uint16_t.
+    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The code is followed by the index of the
+    operator and the number of skipped stripes, each as a uint16_t.
     """
     REPEAT = 0xFE
     """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of

@@ -42,7 +42,7 @@ CURVE_WORDS = 128
 LSTM_SCALES = 12
 """An LSTM has this many multipliers, and equally many shifts."""
 PROGRAM_BASE = 255
-"""A tensor with this value of tmo_tensor.base is a constant in the program."""
+"""If tmo_tensor.base has this value, the tensor is a constant in the program."""
 LINK_BASE = 254
 """A tensor with this value of tmo_tensor.base consists of rows that devices send to each other."""
 LOOP_DEPTH = 4
@@ -53,12 +53,12 @@ FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
 FIVE_VALUES = 96
 """TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values.
-The weights of two channels then fit the cache of the core.
+With this many values, the weights of two channels fit the cache of the core.
 """
 PACKED_TILE = 2304
 """A packed convolution copies at most this many int16 input values for the pixels that it computes at once."""
 ROOM_FOR_PIXELS = 4
-"""If tmo_op.at_once of a packed convolution of rows is this number + n, the scratch memory has room for n pixels."""
+"""A packed convolution of rows has scratch for n pixels if tmo_op.at_once is this number + n."""
 MVE_PIXELS = 2
 """A packed convolution for Helium computes at most this many output pixels at once."""
 MVE_TILE = 4608

@@ -84,7 +84,7 @@ WIDTH = 140
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
     """Return the C function tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
     how = "; ".join(for_target(kernel, table).schedule)
-    about = f"/* docs/kernel-language.md explains the rewrites that made this kernel: {how}. */\n" if how else ""
+    about = f"/* The loops were rewritten in these steps of docs/kernel-language.md: {how}. */\n" if how else ""
     head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"
     return about + library_function(kernel, table, head, lambda name: f"o->{name}")
 

@@ -52,7 +52,7 @@ class Header:
     size: U32
     """Size of the whole program in bytes."""
     iterations: U32
-    """Exact number of iterations of each run."""
+    """Exact number of iterations of one inference."""
     workspace: U32
     """Size of the workspace in bytes."""
     n_inputs: U16
@@ -91,7 +91,7 @@ class PoolRecord:
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindowRecord:
-    """A column window holds some consecutive rows of each stripe in a rolling buffer of pixels."""
+    """A rolling buffer of pixels, which holds some adjacent rows of a tiled tensor."""
 
     offset: U32
     """Number of bytes between the tensor's base and the column window."""
@@ -171,7 +171,7 @@ class MoveRecord:
     """
 
     row: U16
-    """Index of the input row that the move reads. The index counts all rows that the iteration reads, beginning with
+    """Index of the input row that the move reads. The index counts the input rows of all operands, beginning with
     operand 0. A move copies nothing if its input row does not exist.
     """
     count: U16
@@ -191,7 +191,7 @@ class CopyRecord:
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """Value 1 means that all bytes of the output row are set to the fill value before the moves."""
+    """1 if the kernel first sets all bytes of the output row to the fill value, and otherwise 0."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -205,20 +205,20 @@ PARAMETERS: Mapping[str, str] = {
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "Number of bytes of each sum that a SUMS operator writes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
-    "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
+    "range_s16": "Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum.",
     "cell_range": "Range of the values of an LSTM's cells, encoded like range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
     "resize_form": "A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32.",
     "select_form": "For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size.",
     "transposed": "The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0.",
-    "tangent": "CURVE_S16 is a hyperbolic tangent for the value 1, and a sigmoid for the value 0.",
-    "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. The higher bits are a TMO_FUNCTION_* or 0.",
+    "tangent": "CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0.",
+    "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. All higher bits are a TMO_FUNCTION_* or 0.",
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
     "at_once": "A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch.",
-    "one_scale": "With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale.",
+    "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
 TABLE = {"table": "Offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or of GATHER's int8_t[table_rows][channels]."}
@@ -412,7 +412,7 @@ def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
     return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
-SCRATCH_OF_CORE_1 = {"scratch": "Core 1 uses this offset in place of tmo_op.scratch."}
+SCRATCH_OF_CORE_1 = {"scratch": "Offset of core 1's scratch in the workspace. Core 0 uses the offset tmo_op.scratch."}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """Cores that run the same packed programs, with the prefix TMO_TARGET in C."""
+    """A program with packed operators runs on one of these families of cores. The names in C begin with TMO_TARGET."""
 
     GENERIC = 0
     """All cores can run programs without packed operators."""

@@ -3,8 +3,9 @@
 The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. The keyword
 network comes from MLPerf Tiny. All other networks have random weights, and published or similar layer shapes. Figures
 are bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes,
-and FDT divides channels into groups (fan-out). Tilings may add PAD, SLICE and CONCATENATION, and may execute 1.5 times
-as many multiply-accumulates. All output bytes of each model are compared in TFLM's official wheel.
+and FDT divides channels into groups (fan-out). A tiling may add PAD, SLICE and CONCATENATION. A tiled network may
+execute 1.5 times as many multiply-accumulates as the original. All output bytes of each model are compared in TFLM's
+official wheel.
 """
 
 from collections.abc import Callable, Mapping

@@ -21,7 +21,7 @@ from tflm_memopt.report import figures, svg
 
 ANY = float("inf")
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, ANY)
-"""Limits of F, the ratio of multiply-accumulates to those of the original network."""
+"""Each value limits F, the number of multiply-accumulates divided by the number of the original network."""
 PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
     "mbv2-w035": (
         (7.887, 1.68), (15.34, 1.38), (21.288, 1.3), (25.674, 1.25), (63.741, 1.23), (67.905, 1.1), (83.065, 1.02),
@@ -35,7 +35,9 @@ PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
         (190.096, 1.04), (247.808, 1),
     ),
 }  # fmt: skip
-"""RAM in kB and F of each plan in Table 1 of msf-CNN. The rows "Vanilla" and "Heuristic" are left out."""
+"""Each plan in Table 1 of msf-CNN has a RAM size in kB and a compute factor F. The rows "Vanilla" and "Heuristic" are
+left out.
+"""
 MEASURED: Mapping[str, Mapping[float, float]] = {
     "mbv2-w035": {1.1: 67.996, ANY: 8.56},
     "mn2-vww5": {1.1: 45.283, ANY: 15.368},

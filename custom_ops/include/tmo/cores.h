@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Each core has a counting semaphore, which the callbacks wake() and wait() implement. The cores synchronize only in these two callbacks, so the
- * callbacks must also order memory accesses.
+/* Each core has a counting semaphore, which the callbacks wake() and wait() implement. The cores synchronize only in wake() and wait(), so wake() and
+ * wait() must also order memory accesses.
  *
  * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
  * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,

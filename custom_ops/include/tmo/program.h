@@ -32,16 +32,16 @@
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
-#define TMO_PROGRAM_BASE 255 /* A tensor with this value of tmo_tensor.base is a constant in the program. */
+#define TMO_PROGRAM_BASE 255 /* If tmo_tensor.base has this value, the tensor is a constant in the program. */
 #define TMO_LINK_BASE 254 /* A tensor with this value of tmo_tensor.base consists of rows that devices send to each other. */
 #define TMO_LOOP_DEPTH 4 /* At most this many loops are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. The weights of two channels then
- * fit the cache of the core. */
+/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. With this many values, the
+ * weights of two channels fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* A packed convolution copies at most this many int16 input values for the pixels that it computes at once. */
-#define TMO_ROOM_FOR_PIXELS 4 /* If tmo_op.at_once of a packed convolution of rows is this number + n, the scratch memory has room for n pixels. */
+#define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for n pixels if tmo_op.at_once is this number + n. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
 /* A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at once. */
 #define TMO_MVE_TILE 4608
@@ -59,7 +59,7 @@
 #define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
-/* Cores that run the same packed programs, with the prefix TMO_TARGET in C. */
+/* A program with packed operators runs on one of these families of cores. The names in C begin with TMO_TARGET. */
 enum {
   TMO_TARGET_GENERIC = 0, /* All cores can run programs without packed operators. */
   TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, or with Armv8-M and the DSP extension. */
@@ -115,8 +115,8 @@ enum {
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose index follows as a uint16_t. */
-  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The index of the operator and the number of skipped stripes follow as two
-   * uint16_t. */
+  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The code is followed by the index of the operator and the number of
+   * skipped stripes, each as a uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
   TMO_LOOP_REPEAT = 0xfe, /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of repetitions. */
   TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the loop codes of the group. */
@@ -266,7 +266,7 @@ typedef struct {
   uint16_t version;
   uint16_t target; /* Family of cores that can run the program, a TMO_TARGET_* constant. */
   uint32_t size; /* Size of the whole program in bytes. */
-  uint32_t iterations; /* Exact number of iterations of each run. */
+  uint32_t iterations; /* Exact number of iterations of one inference. */
   uint32_t workspace; /* Size of the workspace in bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
   uint8_t input; /* Place of input 0, a TMO_INPUT_* constant. */
@@ -342,7 +342,7 @@ typedef struct {
   };
 } tmo_tensor;
 
-/* A column window holds some consecutive rows of each stripe in a rolling buffer of pixels. */
+/* A rolling buffer of pixels, which holds some adjacent rows of a tiled tensor. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
   uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
@@ -371,7 +371,7 @@ typedef struct {
 /* Description of how a COPY operator makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* Value 1 means that all bytes of the output row are set to the fill value before the moves. */
+  uint8_t fills; /* 1 if the kernel first sets all bytes of the output row to the fill value, and otherwise 0. */
   int8_t fill;
 } tmo_copy;
 
@@ -381,8 +381,8 @@ typedef struct {
  * shift) % period, multiplied by phase_step. If the operator adds up its input, y is the index of the input row, and the phase is added to target
  * instead of source. */
 typedef struct {
-  /* Index of the input row that the move reads. The index counts all rows that the iteration reads, beginning with operand 0. A move copies nothing
-   * if its input row does not exist. */
+  /* Index of the input row that the move reads. The index counts the input rows of all operands, beginning with operand 0. A move copies nothing if
+   * its input row does not exist. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -430,20 +430,20 @@ typedef struct {
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* Number of bytes of each sum that a SUMS operator writes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
-    int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
+    int32_t range_s16; /* Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum. */
     int32_t cell_range; /* Range of the values of an LSTM's cells, encoded like range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32. */
     int32_t select_form; /* For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size. */
     int32_t transposed; /* The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0. */
-    int32_t tangent; /* CURVE_S16 is a hyperbolic tangent for the value 1, and a sigmoid for the value 0. */
-    int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. The higher bits are a TMO_FUNCTION_* or 0. */
+    int32_t tangent; /* CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0. */
+    int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. All higher bits are a TMO_FUNCTION_* or 0. */
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
     int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch. */
-    int32_t one_scale; /* With the value 1, all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale. */
+    int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {
     uint32_t weights; /* Offset of the weights in the program. Weights are int8_t[], or float[] for float32 kinds. */
@@ -496,7 +496,7 @@ typedef struct {
   uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
     uint32_t accumulator; /* Offset of core 1's scratch or sums in the workspace. Core 0 uses the offset tmo_op.accumulator. */
-    uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
+    uint32_t scratch; /* Offset of core 1's scratch in the workspace. Core 0 uses the offset tmo_op.scratch. */
   };
 } tmo_sharding;
 

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The entry woken[i] is the number of times that core i was woken. The entry waited[i] is the number of times that core i has returned from waiting.
- * All entries must be zero at the start. */
+ * Set all entries to zero before the first inference. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

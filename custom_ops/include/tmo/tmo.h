@@ -52,10 +52,10 @@ TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes
 
 enum {
   TMO_FORMAT_INT8 = 0, /* The picture's elements have the type of the model's input: int8, uint8, int16 or float32. */
-  TMO_FORMAT_UINT8 = 1 /* The picture's bytes are the model's int8 values plus 128. With the zero point -128, these bytes are brightness values. */
+  TMO_FORMAT_UINT8 = 1 /* The picture's bytes are the model's int8 values plus 128. If the zero point is -128, the bytes are brightness values. */
 };
 
-/* A picture outside the arena that contains the model's input. If the program has TMO_INPUT_EXTERNAL, io[0] points to this record. The picture has
+/* A picture outside the arena that contains the model's input. If the program has TMO_INPUT_EXTERNAL, io[0] points to the tmo_source. The picture has
  * rows of pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so the pixels may change between two runs. */
 typedef struct {
   const void *data; /* address of the picture's first pixel */
@@ -65,8 +65,8 @@ typedef struct {
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, such as PSRAM, which holds whole tensors of a program. An element of io[] points to the field `data`. A run may overwrite all bytes of
- * slow memory. */
+/* Slow memory, such as PSRAM, which holds whole tensors of a program. The program gets the address `data` in its array io[]. A run may overwrite
+ * all bytes of slow memory. */
 typedef struct {
   void *data;         /* address of the slow memory, which is a multiple of 16 */
   uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool says how many bytes it needs */
@@ -78,15 +78,15 @@ typedef struct {
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* Runs one inference of a program without a streamed input. The array io has the addresses of all inputs, and then the addresses of all outputs. If
- * the program has a state or slow memory, their addresses follow, which must be multiples of 16. The workspace has header.workspace bytes, starts at
- * a multiple of 16, and need not be initialised. The program must have passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the
- * workspace only at the offsets that the converter has chosen. */
+ * the program has a state or slow memory, io[] ends with the addresses of state and slow memory. These addresses must be multiples of 16. The
+ * workspace has header.workspace bytes, starts at a multiple of 16, and need not be initialised. The program must have passed tmo_check() or
+ * tmo_check_build(). Inputs and outputs may overlap the workspace only at the offsets that the converter has chosen. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 /* The data that tmo_push() or tmo_run_paused() keeps between two calls of the same inference. Set all bytes of a tmo_stream to zero before its first
  * use. All other data of the inference are in the workspace and in io[0]. */
 typedef struct {
-  uint32_t rows;    /* number of rows that were pushed in this inference; 1 after the start of an inference without pushes */
+  uint32_t rows;    /* number of rows pushed in the current inference; 1 if an inference without pushes has begun */
   uint32_t iterations; /* number of iterations that the inference still has to run */
 } tmo_stream;
 

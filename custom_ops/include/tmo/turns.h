@@ -38,7 +38,7 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
   return model < turns->models && (turns->running >> model & 1u) != 0;
 }
 
-/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. The result TMO_OK means that the model has the turn. The
+/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run. The
  * result TMO_WAIT means that the model must wait for the end of another inference, of this model or of a model that excludes it. The result
  * TMO_ERROR_TABLE means that no model has the index `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {

@@ -87,7 +87,7 @@ TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
 }
 
 /* Returns the product of x, `multiplier` and 2^(shift - 31), rounded twice. The multiplier is not negative, and `shift` is from -31 to 30. TFLM's
- * function MultiplyByQuantizedMultiplier in kernels/internal/common.cc gives the same results. */
+ * function MultiplyByQuantizedMultiplier (kernels/internal/common.cc) returns the same values as tmo_rescale(). */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);

@@ -59,16 +59,15 @@ static inline float tmo_floor_modulo(float x, float y) {
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
 }
 
-/* Rounds x to the nearest integer, and rounds halves to even integers. The function RoundToNearest in TFLM's kernels/internal/reference/round.h gives
- * the same results. */
+/* Rounds x to the nearest integer, and rounds halves to even integers. TFLM's function RoundToNearest (kernels/internal/reference/round.h) returns
+ * the same values as tmo_round(). */
 static inline float tmo_round(float x) {
   const float below = floorf(x), rest = x - below;
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. The C standard does not define these results for large
- * values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(). TFLM's Python package also converts
- * to the same results. */
+/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. The C standard does not define these results for
+ * large values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(). */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;

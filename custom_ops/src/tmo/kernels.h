@@ -9,7 +9,7 @@
  * elements, also read an element before they write it. CONV writes the last byte of its output after it has read all inputs, so this byte may overlap
  * an input.
  *
- * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and compute the same bits as those in *_ref.c. */
+ * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
 #define TMO_KERNELS_H_
 
@@ -145,8 +145,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
  * output. The result 0 means that the output has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* tmo_select_bytes() returns the size in bytes of an element of a SELECT operator. tmo_select_form() returns the TMO_SELECT_* of the condition (n =
- * 0) or of one of the two choices (n = 1 or 2). */
+/* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant: n = 0 is for the
+ * condition, and n = 1 or 2 is for one of the two choices. */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
@@ -198,14 +198,14 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* Copies the input bytes under a window in the order of the weights. `to` is the address for the first tap that is inside the input. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The input bytes under a window, as several runs of adjacent bytes. The window is divided into parts, and each part has the same number of runs. The
- * weights of one run are adjacent in memory. */
+/* The input bytes under a window, as several runs of adjacent bytes. The window consists of parts with equally many runs. The weights of one run are
+ * adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* address of the first run's first pixel, in a list of addresses */
+  const int8_t *const *at; /* points to the address of the first run's first pixel, in a list of addresses */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
-  uint16_t count;          /* number of runs in each part of the window */
+  uint16_t count;          /* number of runs in each of the parts */
   uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
-  uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent parts */
+  uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent window parts */
   uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
   uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
   uint32_t offset;         /* distance in bytes from the listed address of a run to the first byte of the run, in the first part of the window */
@@ -250,15 +250,14 @@ typedef struct {
   uint32_t filter; /* size in bytes of the weights of one output channel */
   const int32_t *bias;
   uint32_t groups;
-  const int32_t *multipliers; /* one multiplier for each channel; if `each` is 0, four equal multipliers for all channels */
+  const int32_t *multipliers; /* one multiplier for each channel, or four equal multipliers if `each` is 0 */
   const int8_t *shifts;
   int8_t *out;
   int32_t rounding; /* twice the output's zero point, plus 1 */
   int32_t zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all output channels of a job, and saturates the outputs to int8. The last output is written after all inputs were read. The function
- * changes fields of the job. */
+/* Computes all output channels of a job, and saturates the outputs to int8. The last output is written after all inputs were read. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* Arguments for a function that computes four channels of a depthwise convolution at a time. */

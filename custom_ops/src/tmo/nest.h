@@ -123,8 +123,8 @@ typedef struct {
   uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
- * rows that were stored at the same index. */
+/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of rows of
+ * the tensor that earlier stripes stored at this index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -145,7 +145,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 /* Returns the addresses of the pixels of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* modulo the width, a step of width - 1 pixels goes back by one pixel */
+    const uint32_t last = t->width - 1u; /* modulo the width, moving by width - 1 pixels means moving back by one pixel */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;

@@ -18,7 +18,8 @@ typedef struct {
   tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
 } execution;
 
-/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. Returns the channels of the view. */
+/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. The function returns which channels of the tensor the view
+ * has. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);

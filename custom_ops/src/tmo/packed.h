@@ -105,7 +105,7 @@ TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels each */
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows with five pixels each */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() is true */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_DENSE */
 
@@ -163,8 +163,7 @@ TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, u
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
 /* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so a shift can scale this
- * operand. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the number of bits of the operand's shift to the
- * left. */
+ * operand. tmo_half_shift() returns the number of bits of this shift to the left. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -198,17 +197,17 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads four
- * bytes of a pixel before it writes their values. The function returns the address in the tile for the next values. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads
+ * four bytes of a pixel before it writes their values. The function returns the address after the last written value. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The size of a tap in bytes must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
- * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
- * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
- * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. If there are five pixels, their outputs are equally far apart. */
+ * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The
+ * argument `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and
+ * `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. Five pixels have outputs at equal distances. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -242,7 +241,7 @@ typedef struct tmo_wide_job {
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
   uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
-  /* Only tmo_dsp_wide_one() uses the next fields. The input values of one pixel are in rows of adjacent values. */
+  /* Only tmo_dsp_wide_one() uses the fields from `first` on. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
   const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */

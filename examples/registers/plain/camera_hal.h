@@ -1,4 +1,4 @@
-/* Each field in the registers of the camera interface and of its DMA channel has a function. */
+/* For each register field of the camera interface and of its DMA channel, this header has an access function. */
 #ifndef CAMERA_HAL_H_
 #define CAMERA_HAL_H_
 

@@ -1,4 +1,4 @@
-/* Example of a program with pins. */
+/* This example program uses pins of the chip. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);
