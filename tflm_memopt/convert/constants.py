@@ -22,7 +22,7 @@ from tflm_memopt.lower import numbers
 from tflm_memopt.lower.numbers import Numbers
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.serialise import unpack
-from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor, without_dead
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, without_dead
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.rowop import RowOp
@@ -253,23 +253,33 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
+    known = defaultdict[tuple[str, str], list[Op]](list)
+    for op in before.ops:
+        if op.outputs:
+            known[op.type, before.tensors[op.outputs[0]].name].append(op)
     equal, different = 0, []
     for op in after.ops:
-        old = None if is_region(op) or not op.outputs else known.get((op.type, after.tensors[op.outputs[0]].name))
-        if old is None or len(old.inputs) != len(op.inputs):
-            continue
-        pairs = [
-            (before.tensors[a], after.tensors[b])
-            for a, b in zip(old.inputs, op.inputs, strict=True)
-            if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
-        ]
-        if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # The operator is a part of an original operator.
-        wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
-        different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
-        equal += bool(pairs) and not wrong
+        alike = [] if is_region(op) or not op.outputs else known[op.type, after.tensors[op.outputs[0]].name]
+        wrong = [found for old in alike if (found := _wrong_constants(before, old, after, op)) is not None]
+        if wrong:  # Several original operators may have an output with the same name.
+            fewest = min(wrong, key=len)
+            different += [f"builtin {describe(op)}: constant '{tensor.label}' differs" for tensor in fewest]
+            equal += not fewest
     return equal, different
+
+
+def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tensor] | None:
+    """Return the constants that differ. Return None if there are no constants to compare."""
+    if len(old.inputs) != len(op.inputs):
+        return None
+    pairs = [
+        (before.tensors[a], after.tensors[b])
+        for a, b in zip(old.inputs, op.inputs, strict=True)
+        if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
+    ]
+    if not pairs or any(kept.shape != new.shape for kept, new in pairs):
+        return None  # With other shapes, the operator is a part of an original operator.
+    return [new for kept, new in pairs if _constant(kept) != _constant(new)]
 
 
 def _constant(tensor: Tensor) -> tuple[bytes, Quantization | None]:

@@ -204,3 +204,15 @@ def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.Mo
     assert found.different == ()
     assert found.unknown == 0
     assert len(compared) < 200
+
+
+def test_builtin_operators_whose_outputs_have_the_same_name() -> None:
+    net = Net(2)
+    y = net.conv2d(net.conv2d(net.input((1, 6, 6, 4)), 4), 4)
+    for op in net.graph.operators:
+        net.graph.tensors[op.outputs[0]].name = "twin"
+    model = net.model(y)
+    filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[0].inputs[1]].buffer]
+    filter_.data = filter_.data ^ 1
+    assert (compared(model, model).equal, compared(model, model).different) == (2, ())
+    assert len(compared(model, net.model(y)).different) == 1
