@@ -57,7 +57,9 @@ class Table:
     folders: Sequence[str] = ()
     """Names of the options --models, --nets and --public whose folders the table needs."""
     timed: bool = False
-    """Whether the table has times measured on this machine. The option --check does not compare such tables."""
+    """Whether the table has times measured on this machine. Whether the table has times measured on this machine. The
+    option --check does not compare tables with measured times.
+    """
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

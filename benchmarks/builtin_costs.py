@@ -1,10 +1,10 @@
 """Fit the costs of TFLM's kernels to counted instructions and write tflm_memopt/analysis/builtin_costs.json.
 
-    python benchmarks/builtin_costs.py
-
 Non-negative least squares find how many instructions a kernel takes for each multiplication, each stored value and so
 on (analysis/builtin_work.py). The errors of the estimates are measured with the networks of tests/unseen.py, which are
 not used for the fit.
+
+Usage: python benchmarks/builtin_costs.py
 """
 
 import functools

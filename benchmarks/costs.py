@@ -52,7 +52,9 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which networks are converted. A core runs programs for its own target and for more general targets."""
+"""Each network is converted for all of these targets. A core runs programs for its own target and for more general
+targets.
+"""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
@@ -60,7 +62,7 @@ CARE = 0.75
 LARGER_ERROR = 1.02
 """Factor by which the error of a kernel's fit may grow if the fit omits costs that explain little."""
 MORE = 4
-"""Ratio of random networks to networks that are drawn for rare kernels."""
+"""Number of random networks divided by the number of networks that are drawn for rare kernels."""
 EFFORT = 0.01
 """Search effort for the counted plans. A low effort is enough, because costs do not depend on the quality of plans."""
 SEEDS_AT_ONCE = 5
@@ -204,8 +206,8 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Fit a kernel's instructions per unit of each type of work. A unit cost is left out if the error hardly grows
-    without it.
+    """Fit a kernel's instructions per unit of each type of work. The cost of a type of work is left out if the fit's
+    error hardly grows without this cost.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

@@ -1,9 +1,9 @@
 """Compute cycles per instruction of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
 
-    python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
-
 Programs of public models, random networks and examples/networks run under QEMU. A run simulates the flashes of all
 known boards at once.
+
+Usage: python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 """
 
 import argparse
@@ -42,8 +42,8 @@ PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
-"""Lower and upper bound of the cycles per instruction without wait states, then the wait cycles per instruction of each
-flash.
+"""Rates begin with a lower and an upper bound of the cycles per instruction without wait states. After the bounds,
+Rates have the wait cycles per instruction for each type of flash.
 """
 
 
@@ -71,7 +71,7 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """In the result, the key "" stands for the average of all kernels."""
+    """The key "" of the result has the average of all kernels."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
     runner(core), cycles_trace.plugin()

@@ -66,7 +66,7 @@ typedef struct {
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* cycles, bytes, and 0 or 1 */
+  uint64_t wait, line, prefetch; /* number of wait cycles, size of a cache line in bytes, and 1 if the flash prefetches a line */
   cache code, data;
   bool unified;                 /* whether constants share the cache `code` */
   uint64_t now, free;

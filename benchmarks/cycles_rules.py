@@ -115,7 +115,9 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. The address must not be the loaded value."""
+    """Whether a load or store directly after a load takes one cycle less. The rule does not apply if the second
+    instruction uses the loaded value as an address.
+    """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""
     behind_store: int = 1
@@ -172,8 +174,8 @@ class Pipeline:
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
 """Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state: "1 to
 3 depending on the alignment and width of the target instruction, and whether the processor manages to speculate the
-address early". In this file, LDR PC takes 3 cycles, and all other branches take 2 cycles, which fit measured programs
-best (docs/cycles.md).
+address early". The cycle model uses 3 cycles for LDR PC and 2 cycles for all other branches, which fits measured
+programs best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """Number of cycles of a division. The manuals state 2 to 12 cycles, depending on the quotient's leading bits."""

@@ -1,8 +1,5 @@
 """Measures the flash that parts of TFLM and of the C library take.
 
-python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32] python benchmarks/flash.py --write
-tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
-
 For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
 a program that has no other kernel. The script counts code twice if two kernels share it, so the sum for a model is
 rarely too low.
@@ -10,6 +7,9 @@ rarely too low.
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
 script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each TFLM kernel
 adds, and the library's adapter (`adapter`). On average, a kernel shares `shared` bytes of code with other kernels.
+
+Usage: python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
+   or: python benchmarks/flash.py --write FILE --tflm LIBRARY.a --include DIR ... --source TEXT
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""Draw models of single operators from seeds. The script builtin_costs.py fits the costs of TFLM's kernels to the
-counted instructions of these models.
+"""Draw models of single operators from seeds. The script builtin_costs.py counts instructions of the models and fits
+the costs of TFLM's kernels to these counts.
 """
 
 import random

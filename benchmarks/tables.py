@@ -46,10 +46,7 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return a mapping from kinds of kernels to variants to values.
-
-    The function tflm_memopt.analysis.costs.by_kernel() is the inverse.
-    """
+    """Group values by kind of kernel and then by variant."""
     nested: dict[str, dict[str, T]] = {}
     for kernel, each in kernels.items():
         kind, _, variant = kernel.partition(" ")

@@ -92,8 +92,8 @@ def _one_line(head: str, statement: str) -> str:
 
 
 def _arm() -> str:
-    """Return the file with kernels for the DSP extension and Helium. A PC also runs programs for these cores, with the
-    same kernels in C.
+    """Return the file with kernels for the DSP extension and Helium. On a PC, programs for Arm run these kernels as C
+    code.
     """
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
@@ -125,7 +125,7 @@ SOURCE = (
     "#if TMO_RVV\n"
     "\n"
     "#ifdef __riscv_vector\n"
-    '#error "Compile the library without V in -march: this file turns it on for its own assembly"\n'
+    '#error "Compile the library without V in -march: this file enables V for its own assembly"\n'
     "#endif\n"
     '__asm__(".option arch, +zve32x");\n'
     "\n"

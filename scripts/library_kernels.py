@@ -234,7 +234,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes several adjacent, aligned elements at once. The argument `turns` is their number.
+    """Return a kernel that computes `turns` adjacent, aligned elements at once.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """
@@ -522,4 +522,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Kernels that a PC runs as C, and a microcontroller as hand-written assembly."""
+"""A PC runs these kernels as C, and a microcontroller runs hand-written assembly."""

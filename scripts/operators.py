@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Almost every operator has these constraints, so the page lists them only once."""
+"""Almost every operator must fulfil these constraints, so the page lists them only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
@@ -36,9 +36,8 @@ bytes for each number that fits an int32 after the division by the scale. If the
 int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient that does not fit
 an int32 saturates.
 
-`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site shows the
-limits of all operators on this page. The site's page also shows how a model is simplified before its operators are
-checked.
+`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site has a longer
+version of this page, with all limits and all rules that simplify a model.
 """
 REWRITTEN = """
 ## Rewrites

@@ -166,11 +166,10 @@ def meaning(field: CField) -> str:
 
 
 def comment(text: str) -> str:
-    return f"/* {text.replace('`', '')} */"
+    return f"/* {text} */"
 
 
 def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """A comment follows its line of C or, if the line would be too long, precedes it."""
     for code, text in lines:
         if not text:
             yield code
@@ -213,8 +212,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a C union. Consecutive fields without comments share a line. Each gap for
-    alignment is a field of the struct, because some compilers align nothing.
+    """Fields that share bytes are in a C union. Fields without comments stand in one line. Each gap for alignment is a
+    field of the struct, because some compilers align nothing.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]

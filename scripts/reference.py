@@ -38,8 +38,8 @@ depend on the wait states.
 
 * The model file is counted exactly.
 * A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
-  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
-  sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
+  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). If two parts share code, this code is counted twice.
+  The sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
 * TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
   was not measured, its size is estimated as the median of all measured kernels. Other versions of TFLM, CMSIS-NN and
@@ -76,7 +76,7 @@ def board_page() -> str:
 
 
 def flags_page() -> str:
-    lines = ["# Flags", "", NOTE, "These are the flags of each [command](cli.md), as `--help` prints them."]
+    lines = ["# Flags", "", NOTE, "The option `--help` of a [command](cli.md) prints the same texts."]
     commands = next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
     for name, parser in commands.items():
         lines += ["", f"## {name}", "", "| flag | meaning |", "|---|---|"]

@@ -44,7 +44,6 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compile each source to an object file in `folder` that has the source's stem."""
     return [_object([*map(str, command)], source, folder) for source in sources]
 
 

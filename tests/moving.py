@@ -54,7 +54,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """The tensor `target` holds the shape at run time. The argument `shape` is the shape in the file."""
+    """In the file, the output has the shape `shape`. At run time, the tensor `target` holds the shape."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 

@@ -120,7 +120,7 @@ def optimize_devices(
     The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
     the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such as
     "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, for which a clock is
-    required. The argument `cut` has the index of the first operator on each device but the first. With `cut`, no
+    required. The argument `cut` has the index of the first operator on each device but the first. If `cut` is given, no
     operator is divided among devices.
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
@@ -170,7 +170,6 @@ def explore_devices(
 
 
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
-    """The callback `progress` is called during each device's conversion."""
     data, name, _ = loaded(model, name)
     speed = None if link is None else LinkSpeed(*units.link(link))
     asked = request(options).in_one_memory()

@@ -159,7 +159,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # The function open() would raise ValueError.
+    if "\0" in str(path):  # open() would raise ValueError
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield
@@ -259,7 +259,6 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _restore(path: Path, before: bytes | None) -> None:
-    """Write a file's old content, or remove the file if it did not exist."""
     with contextlib.suppress(OSError):
         if before is None:
             path.unlink()

@@ -208,9 +208,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """For the types of options, a text or a table is not a list. For the types of options, infinity and NaN are not
-    numbers.
-    """
+    """For the types of options, infinity and NaN are not numbers."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

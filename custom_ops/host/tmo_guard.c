@@ -41,7 +41,7 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
-  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* the rolling buffer advances only after the last iteration */
+  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* rolling buffers advance at the end of an inference */
     const tmo_rolling_buffer *rolling_buffer = &tmo_rolling_buffers(program)[tmo_rolling_buffer_number(out)];
     allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
@@ -68,7 +68,7 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. Even without these rows, tmo_step() starts the first
+/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. If rows are missing, tmo_step() still starts the first
  * group and copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
@@ -97,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 }
 
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator also writes its `last` last inputs */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the operator also writes `last` of its inputs */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
@@ -188,7 +188,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 2) * sizeof *io); /* two more entries are for the state and the slow memory */
+  void **io = malloc((n_io + 2) * sizeof *io); /* the state and the slow memory also have entries in `io` */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);

@@ -2,8 +2,8 @@
 /* This file registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
  *
  * The declarations of this file repeat the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks the
- * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load this library after the
- * library of the wheel, which defines the symbols. */
+ * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load the wheel's library before
+ * this library, because this library uses symbols of the wheel. */
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct TfLiteIntArray {
   int data[1]; /* the array has `size` entries */
 };
 
-struct TfLiteNode { /* more fields of the struct follow */
+struct TfLiteNode { /* first fields of TFLM's struct */
   TfLiteIntArray *inputs;
   TfLiteIntArray *outputs;
 };
@@ -90,7 +90,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 /* Sets the picture that models with an external input read. The caller keeps ownership of the picture's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
-/* Sets the slow memory for models that need one. The caller keeps ownership of the memory. */
+/* Sets the slow memory of the models that use slow memory. The caller keeps ownership of the memory. */
 extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.data = data;
   tmo::memory.bytes = bytes;
@@ -191,7 +191,7 @@ extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {
     MicroPrintf(
-        "tflm-memopt: this tflite-micro wheel lays out its operators in another way; "
+        "tflm-memopt: this tflite-micro wheel stores its operators in another layout; "
         "install tflite-micro==0.dev20261023182759");
     return false;
   }

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-/* Positions of the fields in a message's head, whose numbers are little-endian. The head begins with the bytes 'T' and 'M', the sender, and the
- * receiver. The next fields are the identity of the program, the number of the inference, and the number of the message in the inference. The next
- * fields are the index of the tensor, the index of the row, the size of the row, and the CRC of the row. The last field is half of a CRC of all other
- * fields. */
+/* Positions of the fields in a message's head, whose numbers are little-endian. The head has these fields in order: the bytes 'T' and 'M', the
+ * sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index of the
+ * tensor, the index of the row, the size of the row, the CRC of the row, and half of a CRC of all other fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
 /* Computes CRC-32 (IEEE 802.3), four bits at a time. */
@@ -196,7 +195,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link) {
   for (uint8_t i = 0; i < link->n_devices; ++i) {
     tmo_peer *const peer = &link->peers[i];
-    if (peer->have > TMO_LINK_HEAD) { /* The previous inference did not receive this row completely. */
+    if (peer->have > TMO_LINK_HEAD) { /* The previous inference did not receive the rest of a row. */
       peer->skip = get16(peer->head + AT_BYTES) - (peer->have - TMO_LINK_HEAD);
       peer->have = 0;
     }

@@ -45,7 +45,7 @@ typedef struct {
   uint16_t went;
 } tmo_peer;
 
-/* The connections of one device to all other devices. tmo_link_open() initializes the record. A program uses the record through the member
+/* The connections of one device to all other devices. tmo_link_open() initializes the record. A program accesses the connections through the member
  * `messenger`. */
 typedef struct {
   tmo_messenger messenger;
@@ -66,9 +66,9 @@ typedef struct {
   uint32_t sent, received; /* total numbers of bytes of messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The argument `first` is the number of
- * the first inference. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses `first`, which should differ after
- * each restart of the device. */
+/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The first inference has the number
+ * `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses `first`. To detect a restart of device 0,
+ * choose another value of `first` after each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

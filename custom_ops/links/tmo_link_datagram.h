@@ -18,7 +18,7 @@ extern "C" {
 #define TMO_DATAGRAM_HEAD 2
 #define TMO_DATAGRAM_BYTES 250 /* largest size of a frame in bytes, which is ESP_NOW_MAX_DATA_LEN */
 
-/* The connection to one other device. Set the fields `received` and `room`. All remaining fields must be zero at the start. */
+/* The connection to one other device. Set the fields `received` and `room`. Set all other fields to zero before the first use. */
 typedef struct {
   uint8_t *received;       /* ring buffer for bytes that were received but not yet read */
   uint32_t room;           /* size of `received` in bytes: a power of two, at least the report's `room_for_all`; frames that do not fit are lost */

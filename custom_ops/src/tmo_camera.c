@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Divides a length into `n` equal parts, and also into `size` equal parts. The function returns the index of the part of the `size` parts that
- * contains the centre of part i of the `n` parts. */
+/* Returns the source pixel for pixel i of a row that is scaled from `size` pixels to n pixels: the source pixel at the centre of pixel i. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

@@ -96,8 +96,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator of the group, before operator `index`, whose output is the tensor. Returns NULL if the group has no such operator.
- * Several operators may have the same output tensor. */
+/* Returns the last operator of the group, before operator `index`, whose output is the tensor. Returns NULL if no operator before operator `index`
+ * writes the tensor. Several operators may have the same output tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -120,7 +120,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
   const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
-  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* if channel groups have equal sizes, their numbers are equal as well */
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels;
 }
 
 /* Checks that the converted pixels of an external input fit into the workspace. */

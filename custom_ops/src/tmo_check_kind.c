@@ -31,8 +31,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
 }
 
 /* Returns whether each window along an axis begins before the end of the input, and covers at least one input element. The argument `there` is the
- * number of input elements from earlier inferences. Windows read these elements instead of padding. All arguments are uint16_t, so no sum of them
- * wraps. */
+ * number of input elements from earlier inferences. A window reads elements from earlier inferences instead of padding. All arguments are uint16_t,
+ * so no sum of them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -258,7 +258,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the n-th row that an iteration reads. The result is 0 if the iteration reads fewer rows. */
+/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads at most n rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -381,8 +381,8 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Returns whether an operand is one row in the state, with at least `bytes` bytes. The argument `behind` is the number of operands after this
- * operand. */
+/* Returns whether an operand is one row in the state, with at least `bytes` bytes. The argument `behind` is the number of operands that follow the
+ * checked operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];

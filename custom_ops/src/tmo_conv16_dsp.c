@@ -188,7 +188,7 @@ static TMO_ALWAYS_INLINE void multiply_rows(wide_pixels *v, const int8_t *w) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Adds the products of a part of the window of one pixel to the 64-bit sums of up to four channels. The part must have at most NARROW values. */
+/* Adds the products of a part of the window of one pixel to the 64-bit sums of up to four channels. A part of a window has at most NARROW values. */
 TMO_OWN_FRAME static void add_part(wide_pixels *v, const int8_t *w, int64_t *sums) {
   const int32_t channels = v->job.channels;
   v->job.weights = w;
@@ -217,8 +217,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
 }
 
 /* Computes one pixel part by part, for windows that have more than NARROW values or that are copied part by part. If `rows` is NULL, the function
- * copies the values. Otherwise, the function reads `count` rows of n adjacent values, and the weights of two adjacent rows are v->row weights
- * apart. The argument `w` points to the weights of the first row and channel. */
+ * copies the values. If `rows` is not NULL, the function reads `count` rows of n adjacent values, and the weights of two adjacent rows are v->row
+ * weights apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;

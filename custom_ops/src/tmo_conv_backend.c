@@ -4,7 +4,7 @@
 #if TMO_HAS_BACKEND
 
 #if defined(TMO_ESP_NN) && defined(TMO_CMSIS_NN)
-#error "TMO_ESP_NN and TMO_CMSIS_NN: define one of them"
+#error "Define only one of the macros TMO_ESP_NN and TMO_CMSIS_NN"
 #endif
 
 #ifdef TMO_ESP_NN
@@ -12,7 +12,7 @@
 #else
 #include <arm_nnsupportfunctions.h>
 #ifdef ARM_MATH_MVEI
-#error "On Helium CMSIS-NN wants sums of the weights, which programs do not hold: optimize --target cortex-m55, and build without TMO_CMSIS_NN"
+#error "On Helium, CMSIS-NN needs sums of the weights, which programs do not have: convert with --target cortex-m55, and build without TMO_CMSIS_NN"
 #endif
 #endif
 

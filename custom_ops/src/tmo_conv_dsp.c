@@ -19,7 +19,8 @@ typedef struct {
   uint32_t step;
 } column;
 
-/* Returns the position of a pixel's values. For five pixels, the first tile has three pixels, and the second tile has two pixels. */
+/* Returns where the input values of a pixel are in the tiles. For five pixels, the first tile has three pixels, and the second tile has two
+ * pixels. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -61,7 +62,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes the value x n times to the tile, from value k of the pixel on. */
+/* Writes n times the value x to a pixel of the tile, beginning at value k of the pixel. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -156,7 +157,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 }
 
 /* Computes groups of `ways` pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile` if they are
- * int16, or in `bytes` if they are int8. The weights of the pairs of a group alternate word by word. */
+ * int16, or in `bytes` if they are int8. The weights of a group's pairs alternate word by word. */
 TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
                                        uint32_t values, uint32_t groups, uint32_t ways) {
   const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;

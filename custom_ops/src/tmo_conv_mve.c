@@ -45,8 +45,8 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of output channels. If the number is not a multiple of 4, some channels are computed in a buffer and
- * discarded. */
+/* Computes two pixels with any number of output channels. If the number of output channels is not a multiple of 4, a buffer receives some channels,
+ * which are computed but not needed. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;

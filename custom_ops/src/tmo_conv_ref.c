@@ -102,7 +102,7 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 #endif
 
 /* Computes the outputs of a pixel, from output i on, `some` channels at once. The pointer `w` is the address of the first range's weights. The array
- * `sums` has room for `some` sums. */
+ * `sums` has `some` entries. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -114,9 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes a pixel. The window must have several ranges of bytes, whose copies fit on the stack. Copying the bytes must
- * take less time than the kernel saves by reading one range. With the DSP extension, the limit is lower for windows of whole rows, which have few
- * ranges. */
+/* Returns whether conv_small() computes a pixel. The window must have several ranges of bytes, whose copies fit on the stack. The function estimates
+ * whether the copy takes less time than it saves. With the DSP extension, the limit is lower for windows of whole rows, which have few ranges. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -173,7 +172,7 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
 }
 
 /* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, to make
- * their number a multiple of 4. The added bytes are zero points, which do not change the sums. */
+ * their number a multiple of 4. The function adds zero points, which do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -191,7 +190,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #if TMO_CORE_DSP
   tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out + i);
 #else
-  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* the stack also holds the gathered bytes */
+  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* fewer sums at once, because the gathered bytes are on the stack too */
   uint32_t sums[SOME];
   const int8_t *const at = gathered;
   const tmo_runs r = {&at, 0, 1, 1, 0, 0, 0, 0, filter, 1, 0, filter, op->input_zero_point[0]};
@@ -222,8 +221,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel, whose first channel is output i. TFLM's function ConvPerChannel in kernels/internal/reference/integer_ops/conv.h
- * computes the same output. */
+/* Computes one output pixel, whose first channel is output i. TFLM's function ConvPerChannel (kernels/internal/reference/integer_ops/conv.h) returns
+ * the same values as conv(). */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

@@ -88,7 +88,7 @@ typedef struct {
   uint32_t bytes; /* size of a row in bytes */
 } output_rows;
 
-/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the index of the first of these output rows. */
+/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the index of the first output row. */
 typedef struct {
   const int8_t *from;
   int32_t step; /* distance in bytes between the input bytes of two adjacent output rows */
@@ -98,7 +98,6 @@ typedef struct {
 
 enum { FEW_MOVES = 4 };
 
-/* An operand, and the number of rows that an iteration reads from all preceding operands. */
 typedef struct {
   const tmo_access *access;
   const uint16_t *input;
@@ -296,8 +295,8 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
   return true;
 }
 
-/* Computes the rows up to the row `end` - 1 of a PAD operator if each output row has bytes of at most one input row. Returns false for all other
- * operators, without computing anything. */
+/* Computes the rows up to the row `end` - 1 of a PAD operator if each output row has bytes of at most one input row. Returns false without computing
+ * anything if an output row has bytes of several input rows. */
 TMO_OWN_FRAME static bool pad_each_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);

@@ -45,8 +45,8 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts the kernel to the output columns in `columns`, and input rows to the input columns that the kernel reads. The function sets the padding
- * in `own`, which is a copy of the operator. */
+/* Restricts the kernel to the output columns in `columns`, and input rows to the input columns that the kernel reads. The function writes the
+ * kernel's padding to `own`, which is a copy of the operator. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -228,7 +228,7 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
   return status == TMO_OK ? team->status : status;
 }
 
-#include "tmo/check.h" /* all code from here on is compiled for size */
+#include "tmo/check.h" /* this header makes the compiler optimize all following code for size */
 
 /* The number of channels of core 0 must be a multiple of the result. Returns 0 if the cores cannot divide the channels of the operator. */
 static uint32_t granule_of(const tmo_op *op) {

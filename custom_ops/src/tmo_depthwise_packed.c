@@ -57,7 +57,7 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Adds taps to the list until the number of taps is `all`. The weights of the added taps are 0, so their input values do not matter. */
+/* Adds taps to the list until the number of taps is `all`. The list repeats tap 0, because the added taps have the weight 0. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
@@ -82,7 +82,7 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* if the taps are listed, a job needs only the following fields */
+  tmo_mve_nine job; /* for a list of taps, tmo_mve_depthwise_9() reads only the fields that are set here */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
@@ -256,7 +256,7 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
  * pixels. */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns under a block of output pixels, beginning with column `start`. Some of these columns may be outside the input. */
+/* Lists the input columns under a block of output pixels, beginning with column `start`. Columns outside the input are listed as padding. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;

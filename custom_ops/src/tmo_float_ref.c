@@ -21,8 +21,8 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
 }
 
-/* The function adds products row by row and column by column. TFLM's function TransposeConv (kernels/internal/reference/transpose_conv.h) adds the
- * products in the same order. */
+/* The function adds products row by row and column by column. TFLM's function TransposeConv (kernels/internal/reference/transpose_conv.h) adds
+ * products row by row and column by column, too. */
 void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / 4, row = op->kernel_w * channels;
@@ -56,8 +56,8 @@ typedef struct {
   float part;
 } neighbours;
 
-/* The function ComputeInterpolationValues in TFLM's kernels/internal/reference/resize_bilinear.h computes the same position. The position is greater
- * than -1 and less than `in`, the size of the input. */
+/* TFLM's function ComputeInterpolationValues (kernels/internal/reference/resize_bilinear.h) computes the same position as neighbours_of(). The
+ * position is greater than -1 and less than `in`, the size of the input. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -112,8 +112,8 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns the address of n elements of an operand's pixel, beginning with element i. The returned elements are aligned and adjacent. A repeated
- * element is copied only by the first call for a pixel. */
+/* Returns the address of n elements of an operand's pixel, beginning with element i. The returned elements are aligned and adjacent. If the operand
+ * repeats a single element, only the first call for a pixel copies the element. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -122,7 +122,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* The function computes the row in pieces, and first copies the elements that a piece needs. */
+/* Computes a row in pieces of at most COPIED elements. The function first copies the elements of a piece to the stack. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {

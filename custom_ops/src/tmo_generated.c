@@ -7,7 +7,7 @@
 #if TMO_RVV
 
 #ifdef __riscv_vector
-#error "Compile the library without V in -march: this file turns it on for its own assembly"
+#error "Compile the library without V in -march: this file enables V for its own assembly"
 #endif
 __asm__(".option arch, +zve32x");
 

@@ -46,8 +46,8 @@ static void step_through_operands(execution *f) {
   }
 }
 
-/* Sets the arguments that only kernels of unpacked operators read, for the iteration's channel group. The function sets k->sums to the int32 sums of
- * the iteration's outputs. If the operator adds up channel groups, each row of a stripe has its own sums. */
+/* Sets the arguments that only kernels of unpacked operators read, for the iteration's channel group. k->sums becomes the address of the iteration's
+ * int32 sums. If the operator adds up channel groups, each row of a stripe has its own sums. */
 static void set_up_plain(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;
@@ -339,7 +339,7 @@ static void add_pixel(execution *f, uint32_t x) {
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
-  int8_t unwritten = 0; /* kernels write only sums here, and C does not define an offset from a null pointer */
+  int8_t unwritten = 0; /* an address for outputs, because C does not define an offset from a null pointer; kernels write only sums */
   const bool sums_bytes = tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
   for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;
@@ -441,7 +441,7 @@ TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op
   const int8_t *index = window.pixels[1 - first];
   int8_t *out = output_pixel(&f, 0, 0);
   for (uint32_t x = 0; x < f.out.tensor->width; ++x, out += f.kernel.out_channels) {
-    uint64_t at = 0; /* the sum is unsigned, because it may wrap in a damaged program */
+    uint64_t at = 0; /* `at` is unsigned, because it may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f.kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
     memmove(out, window.pixels[first] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the two pixels may overlap */
@@ -516,7 +516,7 @@ static bool is_point_s16(const tmo_op *op) {
 }
 
 /* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
- * adjacent in memory, or if the operator needs other pixels of its operands. */
+ * adjacent in memory, or if an output pixel needs several pixels of an operand. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
@@ -611,7 +611,7 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator's kernel needs arguments. */
+/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator is of another kind. */
 static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
   *status = TMO_OK;
   if (tmo_is_kind(op, TMO_OP_GATHER)) {

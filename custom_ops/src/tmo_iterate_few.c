@@ -30,7 +30,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Widens the bytes of one tap of n pixels to int16. Returns the address in the tile for the next tap. */
+/* Widens the bytes of one tap of n pixels to int16. Returns the address after the last written value. */
 static TMO_ALWAYS_INLINE int16_t *widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance to a pixel on the stack may not fit int32_t */
@@ -226,7 +226,8 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Copies the input values of two to four pixels if the convolution has a 1x1 kernel. Returns false for a larger kernel. */
+/* Copies the input values of two to four pixels if the convolution has a 1x1 kernel. Returns false without copying anything if the kernel is
+ * larger. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;

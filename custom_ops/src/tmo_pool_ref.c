@@ -194,7 +194,8 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 #endif
 }
 
-/* Adds the pixels under a window to the sums of an average pool or a mean. If k->last is true, the function then writes the output. */
+/* Adds the pixels under a window to the sums of an average pool or a mean. If k->last is true, the sums are complete, and the function writes the
+ * output. */
 static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
   const uint32_t channels = k->out_channels, adjacent = tmo_by_row(k->op) ? v->columns : 1u;
@@ -213,8 +214,8 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
-/* TFLM's functions in kernels/internal/reference/integer_ops/pooling.h compute the same output. For MEAN, QuantizedMeanOrSum in
- * kernels/internal/reference/reduce.h computes the same output. The first channel of the pixel is element i of the output. */
+/* TFLM's pooling functions (kernels/internal/reference/integer_ops/pooling.h) return the same values as pool_pixel(). For MEAN, TFLM's function
+ * QuantizedMeanOrSum (kernels/internal/reference/reduce.h) returns the same values. Element i of the output is the first channel of the pixel. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   if (tmo_has_sums(k) && !is_extreme(k->op)) {
@@ -253,7 +254,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns the function that computes one pixel of a pool. The result is NULL if only pool_s16_of() has a function for the pool. */
+/* Returns the function that computes one pixel of a pool. Returns NULL if no function for the DSP extension supports the pool. */
 static tmo_kernel_s8 *pool_halves_of(const tmo_kernel *k) {
   if (tmo_has_sums(k)) return NULL;
   return tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16) ? max_pool_halves : tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16) ? average_halves : NULL;

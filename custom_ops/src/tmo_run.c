@@ -71,7 +71,7 @@ TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run);
 
 /* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if the program has a next loop code.
  * Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also runs
- * groups that have one operator. The function then returns the status of the inference if the inference ends. */
+ * groups that have one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -187,8 +187,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration, after `skipped` stripes that the operator does not compute. Returns false if the operator's
- * counter is invalid, because operators of a damaged program may overwrite counters. */
+/* Sets run->current to the operator's next iteration. The operator does not compute the next `skipped` stripes. Returns
+ * false if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -234,7 +234,7 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
 /* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. The next loop code must equal the
- * code at run->at, or the loop must have only the code at run->at. */
+ * code at run->at, or the loop must consist of the code at run->at alone. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -355,7 +355,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *
   return n;
 }
 
-/* Computes two rows of a packed operator, which has the loop codes at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the counter is invalid. */
+/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the
+ * counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;
@@ -491,8 +492,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues an inference that has `iterations` iterations left. The counters in the workspace say what each operator computes next. The loops of the
- * program say which operator runs next. Returns false if the program has fewer iterations than `iterations`. */
+/* Continues an inference that has `iterations` iterations left. The workspace has a counter for each operator, which states what the operator
+ * computes next. The loops of the program say which operator runs next. Returns false if the program has fewer iterations than `iterations`. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;

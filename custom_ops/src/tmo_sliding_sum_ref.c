@@ -14,7 +14,7 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
 }
 
 /* Adds up the rows of a sliding window. Operand 0 has the new rows. Operand 1 has the rows that leave the window, and has as many rows as operand 0.
- * An optional third operand has rows that are added in this inference only. The last operand has the sums, which the kernel updates. */
+ * An optional third operand has rows that count only for the current inference. The last operand has the sums, which the kernel updates. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;
@@ -28,7 +28,7 @@ void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_
       const int8_t *const row = window->pixels[r];
       uint32_t part = 0;
       for (uint32_t at = i; row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
-      if (r - n < n) { /* subtracts the row that leaves the window */
+      if (r - n < n) { /* the row leaves the window */
         kept -= part;
       } else {
         all += part;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes each output pixel of a transposed convolution from the input pixels that it needs. The function TransposeConv in TFLM's
- * kernels/internal/reference/integer_ops/transpose_conv.h adds each input pixel to several output pixels instead. */
+/* This file computes each output pixel of a transposed convolution from the input pixels that it needs. TFLM's function TransposeConv
+ * (kernels/internal/reference/integer_ops/transpose_conv.h) adds each input pixel to several output pixels. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -9,7 +9,7 @@
 typedef struct {
   tmo_runs runs;
   const int8_t *row;    /* weights of the first input row, for the first column of the kernel */
-  uint32_t column, tap; /* last input column to the left of the output column, and the kernel column that lies on this input column */
+  uint32_t column, tap; /* input column to the left of the output column, and the kernel column that multiplies this input column */
 } pixel_runs;
 
 /* Sets the fields that all pixels of an output row have in common, and moves to the first pixel. The argument `bytes` is the size of an element in
@@ -26,7 +26,7 @@ static pixel_runs first_runs(const tmo_kernel *k, const tmo_window *rows, uint32
                       k->weights + (n > 0 ? (uint32_t)ky * row : 0), op->pad_left / op->stride_w, op->pad_left % op->stride_w};
 }
 
-/* Sets the runs of a pixel, and moves to the next pixel. Returns the address of the weights for the first column of taps. */
+/* Lists the input bytes and weights for a pixel, and moves to the next pixel. Returns the address of the weights for the first column of taps. */
 static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
   const tmo_op *op = k->op;
   const uint32_t stride = op->stride_w, kernel = op->kernel_w, channels = p->runs.bytes;

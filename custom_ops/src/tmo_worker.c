@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file has the function that core 1 runs. The function does not depend on the selection of kernels. */
+/* This file has the function that core 1 runs. */
 #include "tmo/cores.h"
 
 void tmo_run_worker(tmo_team *team) {

@@ -2,20 +2,20 @@
 /* This header defines TFLM's functions Prepare() and Invoke() for the custom operator TMO_REGION.
  *
  * Only the source files that register the operator include this header: tmo_tflm.cpp and host/wheel_shim.cpp. A file that includes this header must
- * first declare TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). These names may be in the global
+ * first declare TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). The declarations may be in the global
  * namespace or in tflite::micro, because a using-directive makes both namespaces visible. A file that includes this header must also define six
  * functions in namespace tmo. The function Abort() returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context)
  * return a tmo_source, a tmo_messenger and a tmo_memory, or NULL. The functions InputData(context, node, k) and OutputData(context, node, k) return
  * the address of the data of a tensor that Prepare() has checked. Prepare() and Invoke() call the functions of the table `library`. The argument
  * `team` has the two cores that run the model, or is NULL for one core.
  *
- * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
+ * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the node also has a constant int32 input with the
  * iterations after which the program pauses. If the program pauses, takes a streamed input or has a state, the node also has a variable tensor as
  * input. The variable tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the
  * program, which is a constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the
  * program needs a workspace. The operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the
- * node. An external input is no tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM
- * either. The code reads only fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * node. An external input is no tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM.
+ * The code reads only fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -132,10 +132,11 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Checks that this library can run the program with the tensors of the node. Invoke() does not repeat these checks. */
+/* Checks that this library can run the program with the tensors of the node. Only Prepare() checks the program, and Invoke() does not check it
+ * again. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
-    return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
+    return Refuse("the operator lacks inputs, outputs or its program; convert the model again");
   }
   const TfLiteEvalTensor *tensor = Program(context, node);
   uint32_t program_bytes = 0;
@@ -148,22 +149,22 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
-    return Refuse("a streamed input, or a link, needs a variable of two int32; convert the model again");
+    return Refuse("a model with a streamed input or a link needs a variable tensor of two int32; convert the model again");
   }
   if (s.paused && !(IsStream(Variable(context, node)) && IsList(Pauses(context, node)))) {
-    return Refuse("a program that pauses needs a list of int32 and a variable of two; convert the model again");
+    return Refuse("a model that pauses needs a list of int32 and a variable tensor of two int32; convert the model again");
   }
-  if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
+  if (s.io() > TMO_MAX_IO) return Refuse("the model has more inputs and outputs than this library supports; update the library");
 
   uint32_t bytes[TMO_MAX_IO + 2];
   bytes[0] = 0; /* tmo_check() ignores the size of an external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
-      return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");
+      return Refuse("the library does not know the type of an input or output; update the library, or convert the model again");
     }
   }
   if (s.state && !ByteTensorSize(Variable(context, node), &bytes[s.io()])) {
-    return Refuse("a model with a state needs a uint8 variable; convert the model again");
+    return Refuse("a model with a state needs a uint8 variable tensor; convert the model again");
   }
   if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* Invoke() checks the size of slow memory, which may be set later */
   uint32_t workspace_bytes = 0;
@@ -199,14 +200,14 @@ const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo
   if (header->pools > 0) {
     const tmo_memory *memory = static_cast<const tmo_memory *>(MemoryOf(context));
     if (memory == nullptr || memory->data == nullptr || !Aligned(memory->data) || memory->bytes < SlowBytes(header)) {
-      return "its slow memory is missing, too small or not 16-byte aligned: tmo::SetMemory()";
+      return "the slow memory is missing, too small or not 16-byte aligned; call tmo::SetMemory()";
     }
     if (header->input == TMO_INPUT_EXTERNAL) io[0] = memory->source;
     *next = memory->data;
   }
   if (header->input == TMO_INPUT_LINK) {
     *next = LinkOf(context);
-    if (*next == nullptr) return "it runs on several devices, and has no link to the others: tmo::SetLink()";
+    if (*next == nullptr) return "a model for several devices needs a link to the other devices; call tmo::SetLink()";
   }
   return nullptr;
 }

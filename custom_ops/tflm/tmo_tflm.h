@@ -11,13 +11,13 @@
 #define TMO_TFLM_H_
 
 #if defined(__has_include) && !__has_include("tensorflow/lite/micro/micro_context.h")
-#error "tflm-memopt: this TensorFlow Lite Micro is older than 2023 (no micro_context.h); update it, or convert with --emit c, which needs none"
+#error "tflm-memopt: TensorFlow Lite Micro is older than 2023 (no micro_context.h): update TensorFlow Lite Micro, or convert with --emit c"
 #endif
 
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* declares kTfLiteAbort in versions until July 2023 */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* in versions until July 2023, this header declares kTfLiteAbort */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -25,8 +25,8 @@
 
 namespace tmo {
 
-/* TFLM's type for a registration is TfLiteRegistration in versions until May 2023, and TFLMRegistration in later versions. In versions after August
- * 2026, the type is in namespace tflite::micro. */
+/* TFLM's type for a registration is TfLiteRegistration in versions until May 2023, and TFLMRegistration in later versions. Versions after August 2026
+ * declare TFLMRegistration in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
 /* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM. TFLM

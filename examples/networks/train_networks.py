@@ -146,8 +146,8 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """If true, the script also writes a model that keeps its state in variables, whose name has `stream` instead of
-    `window`.
+    """Whether the script also writes a model that keeps its state in variables, with `stream` instead of `window` in
+    its name.
     """
 
 
@@ -212,7 +212,9 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames. Silence precedes a window whose length is no multiple of 3."""
+    """Cut each window into pieces of 3 frames. If the length of a window is no multiple of 3, frames of silence are put
+    before the window.
+    """
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]

@@ -63,7 +63,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     dx, dy = x - center[0], y - center[1]
     along, across = dx * np.cos(lean) + dy * np.sin(lean), dy * np.cos(lean) - dx * np.sin(lean)
     rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
-    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # The shape's edge is one pixel wide.
+    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # The edge of a shape blurs over one pixel.
 
     contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # The shape is brighter or darker than the background.
     slope = rng.uniform(-0.2, 0.2, size=2)

@@ -31,8 +31,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum with weights A, and the
-    field `all` is the sum with the packed weights.
+    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum of products with A, and
+    `all` is the sum of products with 256 B + A.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -52,9 +52,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """The kernel's input begins with the first two int16 values of every pixel, followed by the next two values of
-    every pixel.
-    """
+    """The kernel's input is a tile: two int16 values of each pixel, then the next two values of each pixel."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -82,8 +80,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """For four channels, the constants are biases, weights, multipliers, constants and right shifts, in this order. Of
-    every three taps, two have interleaved weights, and the weights of the third tap follow.
+    """For four channels, the constants are biases, weights, multipliers, constants and right shifts, in this order. The
+    weights of three taps are the interleaved weights of two taps, followed by the weights of the third tap.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")

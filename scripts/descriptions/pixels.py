@@ -1,5 +1,5 @@
 """Describes kernels that compute one output pixel from the window under it, like TFLM's ConvPerChannel and
-DepthwiseConvPerChannel. The window of such a kernel contains no padding.
+DepthwiseConvPerChannel. The kernels have no code for padding, so windows are inside the input.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 /* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. The lx106 has no
- * instructions for multiplication and division. A program that calls these functions has correct outputs, but runs more
- * instructions than a real chip. */
+ * instructions for multiplication and division. Programs that call this file's functions have correct outputs, but take
+ * more instructions than on a chip. */
 #include <stdint.h>
 #include <string.h>
 

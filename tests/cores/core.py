@@ -119,7 +119,6 @@ def vectors(vlen: int) -> tuple[str, ...]:
 
 
 def in_spike(core: Core, vlen: int) -> Core:
-    """Return a copy of the core that the simulator Spike runs, with vector registers of `vlen` bits."""
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
@@ -166,7 +165,6 @@ HIFIVE1 = Core(
 
 
 def missing_tools(core: Core) -> str:
-    """Return which tools for the core are not installed, or ""."""
     if core.spike and SPIKE["missing"]():
         return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
@@ -212,7 +210,6 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link a bare-metal program. Programs share object files of the C library."""
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {
         "core_rom": core.rom, "core_rom_bytes": rom_bytes, "core_ram": core.ram, "core_ram_bytes": core.ram_bytes,

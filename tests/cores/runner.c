@@ -33,7 +33,7 @@ typedef struct {
 } blob_header;
 
 typedef struct {
-  uint32_t program, program_bytes; /* offset from CORE_BLOB */
+  uint32_t program, program_bytes; /* offset of the program from CORE_BLOB */
   uint32_t arena_bytes, workspace;
   uint32_t n_inputs, n_outputs, io;
   uint32_t by_operator;
@@ -102,7 +102,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* With these counters, a core that runs alone never waits for the other core. */
+/* The counter `always` lets a core that runs alone never wait. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 

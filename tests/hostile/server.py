@@ -93,7 +93,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
             os.close(reader)
             try:
                 _work(work[done:], seconds, writer)
-            finally:  # The child process must not continue the work of its parent.
+            finally:
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as pipe:
@@ -145,7 +145,7 @@ def serve() -> None:
     fill_memory(-86)  # Free memory is filled with -86, so that kernels that read uninitialised memory give wrong bytes.
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # Child processes share the memory of these objects as long as no garbage is collected.
+    gc.freeze()  # Child processes share the memory of frozen objects, because no garbage collection writes to them.
     for line in sys.stdin:
         work = [partial(lambda seed: examine(mutant(seed)), seed) for seed in json.loads(line)]
         for answer, failure in in_children(work, CPU_SECONDS):

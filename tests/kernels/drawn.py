@@ -43,7 +43,6 @@ class Drawn:
 
 
 def agree(found: Drawn, seed: int) -> None:
-    """Compare the program's output with the expected output, in separate buffers and in an arena with guard bytes."""
     program, size = pack(found.program), [found.expected.size]
     (plain,) = host.run(program, found.inputs, size)
     np.testing.assert_array_equal(plain, found.expected, err_msg=f"seed {seed}")

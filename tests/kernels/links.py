@@ -111,7 +111,6 @@ class Device:
 
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
-    """Run an inference in which two devices exchange rows, and return a status of each device."""
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}
     ended: dict[Device, int] = {}

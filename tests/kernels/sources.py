@@ -26,7 +26,6 @@ def can_stream(program: Program) -> bool:
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Return the program changed to a streamed input, or unchanged if the input cannot be streamed."""
     if not can_stream(program):
         return program
     (source,) = (t for t in program.tensors if t.base == 1)
@@ -38,7 +37,6 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Return a program that reads its input from a buffer of the caller."""
     if not can_be_source(program):
         return program
     (source,) = (t for t in program.tensors if t.base == 1)

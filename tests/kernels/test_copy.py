@@ -33,7 +33,7 @@ def _turned(moves: int) -> bytes:
 
 
 def test_phases_that_go_backwards() -> None:
-    """The offset of a phase is added modulo 2^32. The address of the input has more bits on a PC and is added later."""
+    """A phase's offset is added modulo 2^32, before the input's address, which has more bits on a PC."""
     pixels = np.arange(ROWS + SKIPPED, dtype=np.int8)
     for moves in (1, 2):
         (found,) = host.run(_turned(moves), [pixels], [ROWS])

@@ -44,9 +44,6 @@ def network(seed: int) -> tuple[bytes, int]:
 
 
 def examine(seed: int) -> None:
-    """Check that the outputs equal the original model's outputs for each window of a sequence, before and after a
-    reset.
-    """
     model, rows = network(seed)
     if seed % 5 == 4:
         model = in_float(model, seed)
@@ -58,7 +55,6 @@ def examine(seed: int) -> None:
 
 
 def examine_recipe(recipe: Recipe) -> None:
-    """Check a network of any layers whose input can slide."""
     data, rows = build(recipe), 1 + recipe.seed % 3
     running(data)
     try:

@@ -25,13 +25,12 @@ PLANS = 20
 REFUSED = "the program is damaged"
 """Text of the error of the validator on the device."""
 UNUSED = frozenset({"schema", "lower_bound", "proven", "target", "layout", "first", "last", "macs"})
-"""Fields that no program depends on, or that a plan must have."""
+"""Fields that influence no program, and fields that every plan must have."""
 
 Path = tuple[str | int, ...]
 
 
 def damaged(document: Any, rng: random.Random) -> Any:
-    """Return a copy of a plan's JSON document with one to three random changes."""
     document = deepcopy(document)
     for _ in range(rng.choice((1, 1, 2, 3))):
         fields: dict[tuple[str, ...], list[Path]] = defaultdict(list)
@@ -70,7 +69,6 @@ def _changed(value: Any, other: Any, rng: random.Random) -> Any:
 
 
 def examine_damaged(seed: int) -> None:
-    """Check that the checker or the validator refuses each damaged plan, or that the output bytes stay right."""
     rng = random.Random(f"damaged {seed}")
     data, wanted, steps = rng.choice((_with_input, _sliding, _with_states))(seed, rng)
     try:

@@ -128,7 +128,7 @@ uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3
   return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
 }
 
-/* If `again` is true, the function first pushes half of a different frame and calls Reset(). */
+/* If `again` is true, the function first pushes half of another frame and calls Reset(). */
 void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3], bool again) {
   const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = source.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);

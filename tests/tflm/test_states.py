@@ -113,7 +113,7 @@ def test_another_programs_state_is_refused() -> None:
         host.run(own, [x], [4], state)
     assert state.nbytes == host.state_bytes(other)
     kept = state.copy()
-    with pytest.raises(ModelError, match="the state is that of another program"):
+    with pytest.raises(ModelError, match="the state belongs to another program"):
         host.run(other, [x], [4], state)
     assert np.array_equal(state, kept)
     state[:] = 0

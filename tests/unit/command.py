@@ -109,7 +109,6 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """Check that the lines of an error message state the problem, its place, and what to do."""
     assert answer.code == cli.BAD
     assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]

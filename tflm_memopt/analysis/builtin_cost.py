@@ -18,7 +18,7 @@ Counts = Mapping[str, float]
 """Maps a type of operator, or "" for TFLM's interpreter, to a number of instructions."""
 ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
-"""Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
+"""Operators that count as free, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
 """Maximum fraction of an estimate that operators without counted instructions may contribute."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
@@ -40,7 +40,6 @@ class Builtins:
     dsp: bool = True
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
-        """Return the number of instructions of an operator's kernel, or None if the kernel was not counted."""
         work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")

@@ -1,7 +1,7 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Instructions are also needed for reads,
-writes, and the start of each pixel and iteration. The file costs.json has each kernel's instructions per unit of work,
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate also needs the numbers of
+reads, writes, and starts of pixels and iterations. The file costs.json has each kernel's instructions per unit of work,
 fitted to counted instructions (benchmarks/costs.py).
 """
 
@@ -37,20 +37,15 @@ class Work:
     window.
     """
     written: float = 0
-    """Number of output bytes. For an operator that adds to int32 sums, the field counts updates of sums instead of
-    output bytes.
-    """
+    """Number of output bytes. For an operator that adds to int32 sums, the number of updates of sums."""
     pixels: float = 0
-    """Number of output pixels. For an operator that adds to int32 sums, the field counts input pixels instead of output
-    pixels.
-    """
+    """Number of output pixels. For an operator that adds to int32 sums, the number of input pixels."""
     taps: float = 0
     """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
     window.
     """
     iterations: float = 0
     calls: float = 0
-    """Number of kernel calls."""
     rows: float = 0
     """Number of addresses of rows that a kernel looks up."""
     loops: float = 0
@@ -68,31 +63,28 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, the field is the number of searches for the source of a move.
+    For a COPY, the number of searches for the source of a move.
     """
     swept: float = 0
-    """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
+    """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies one by one, or of pool taps in incomplete groups of four channels.
+    """Number of window rows that a kernel copies singly, or of pool taps in incomplete groups of four channels.
 
-    For a COPY, the field is the number of bytes in short runs. For bytes packed in tiles, the field is the number of
-    kernel calls.
+    For a COPY, the number of bytes in short runs. For bytes packed in tiles, the field is the number of kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. For a COPY, the field is the number of moves for several
-    rows at once.
-    """
+    """Number of times that a kernel reads all its weights. For a COPY, the number of moves for several rows at once."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
     """Number of values or taps that RISC-V vector code multiplies for up to 32 channels at once.
 
-    With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
+    With the DSP extension, the number of values that are multiplied for one pixel and four channels at once.
     """
     sweeps: float = 0
     """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
-    """Number of steps at the start of a group that begins with the operator.
+    """Number of steps to start a group, for the group's first operator.
 
     A group takes two steps to start, and each of its operators takes one step.
     """
@@ -123,7 +115,7 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
 }
 """Maps a core to the instructions for a message between devices, and for each byte of the message.
 
-The key "" stands for all other cores. The instructions of the link's hardware driver are not included.
+The key "" has the value of every core without a key. The instructions of the link's hardware driver are not included.
 """
 
 
@@ -157,7 +149,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # The variant with the most similar name is preferred.
+    if len(alike) > 1:  # The variant with the most similar name counts.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

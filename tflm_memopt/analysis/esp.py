@@ -85,7 +85,6 @@ class EspChip:
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, including the calling C code."""
         inside = self._library(kernel, {"macs": work.macs, "written": work.written})
         outside = _times(around(work), self.cycles_per_instruction)
         return inside[0] + outside[0], inside[1] + outside[1]

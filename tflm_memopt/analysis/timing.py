@@ -29,7 +29,6 @@ class FlashTiming:
     wait_states: int
     """Number of additional cycles for each cache line that is read from the flash itself."""
     line_bytes: int = 16
-    """Number of bytes of a cache line."""
     instruction_lines: int = 0
     """Number of lines of the instruction cache, which replaces the least recently used line."""
     data_lines: int = 0
@@ -148,10 +147,8 @@ class Clock:
     mhz: float
     board: str = ""
     flash: FlashTiming | None = None
-    """Timing of the board's flash, or None if the timing is unknown."""
     chip: str = ""
     slow: SlowCycles | None = None
-    """Additional cycles for the board's slow memory, or None if the cycles are unknown."""
 
     @property
     def esp(self) -> EspChip | None:
@@ -176,7 +173,6 @@ class Clock:
 
     @property
     def flash_waits(self) -> FlashWaits | None:
-        """How long the core waits for constants in the board's flash, or None if the flash is unknown."""
         if self.esp is not None:
             return FlashWaits(self.esp.cache, self.esp.flash_cycles_per_byte)
         if self.flash is None:
@@ -191,7 +187,6 @@ class Clock:
 
     @property
     def rates(self) -> Rates | None:
-        """Cycles per instruction by kernel, or None if the cycles are unknown."""
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
@@ -277,7 +272,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the time in milliseconds, rounded up to tenths, of a plan of `cycles` cycles and TFLM's operators."""
+        """Return the milliseconds, rounded up to tenths, of a plan with `cycles` cycles outside TFLM's operators."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -311,8 +306,8 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The change is None if neither times nor instructions are known. Equal bounds of both models are compared,
-        because the cycle model is assumed to have equal errors for both models.
+        If neither times nor instructions are known, the change is None. The lower bounds of both models are compared,
+        and so are the upper bounds: the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -125,12 +125,12 @@ class PackedEstimate:
     """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the generic plan with packed kernels. A plan for `--target` or `--board` may be faster."""
+    """Instructions of the plan for all cores, if its kernels had packed weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena, of which `pushed` rows arrive at once, or 0 for an external input."""
+    """A streamed input with `pushed` new rows at a time, or an external input with `pushed` 0."""
 
     rows: int
     row_bytes: int

@@ -15,7 +15,6 @@ MOST_MODELS = 32
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an app.toml whose key `where` is invalid."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 

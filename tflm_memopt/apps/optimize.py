@@ -141,7 +141,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose the plans with the least load within the RAM limit or, if there are none, those with the least RAM."""
+    """If plans fit in the RAM limit, choose those with the least load, and otherwise those with the least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -174,7 +174,6 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Make a plan for a model that other models may interrupt."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -193,7 +192,6 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all plans in one arena and make new programs."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]

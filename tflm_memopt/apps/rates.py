@@ -42,8 +42,8 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model, which converts work into milliseconds. The argument `plan` is the work of the
-    measured plan. Raises UsageError for unknown times.
+    """Return the timer of a model, which converts work into milliseconds. The argument `plan` is the work of the plan
+    whose time the user measured. Raises UsageError for unknown times.
     """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)

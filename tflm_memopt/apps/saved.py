@@ -27,7 +27,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Last words of identifiers of the application. A model must not have one of the words as its name."""
+"""Identifiers of the application end with these words, so a model must not have one of them as its name."""
 
 
 @generic.files.register

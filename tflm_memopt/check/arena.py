@@ -31,7 +31,7 @@ weights.
 
 
 MOST_LISTED = 1 << 18
-"""Number of reads and writes after which settle_some() replays the list."""
+"""If the list has this number of reads and writes, settle_some() replays it."""
 MOST_AT_ONCE = 1 << 20
 """Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62
@@ -48,7 +48,7 @@ class _Accesses(NamedTuple):
     time: Ints
     content: Content
     reader: Callable[[int], object] | None
-    """Function that returns the name of the reader for a time, or None for writes."""
+    """Function that returns the name of the operator that reads at a given time. None stands for a write."""
 
 
 class TaggedArena:
@@ -59,7 +59,7 @@ class TaggedArena:
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
         self._listed: list[_Accesses] = []
         self.now = 1
-        """Time of the accesses that are listed without a time of their own."""
+        """Default time of an access."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -103,9 +103,7 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag `nbytes` bytes of the arena at address `at`. The tags mean the bytes of a tensor or private buffer from
-        byte `first` to byte `first + nbytes - 1`.
-        """
+        """Tag the arena from address `at` with bytes `first` to `first + nbytes - 1` of a tensor or private buffer."""
         self._list_one(content, at, first, nbytes, None)
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
@@ -163,7 +161,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # The first access of each piece is a write, which stands for the earlier contents.
+            # The first access of each piece is always a write, which sets the earlier contents.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)
@@ -212,7 +210,6 @@ class TaggedArena:
             self.access((role.value, key), at, mark, nbytes, when, reader)
 
     def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[int, int]:
-        """Return the address of a private buffer and its mark."""
         at = self.at(role, key, nbytes)[1]
         return at, self._base_of((role.value, key)) - at
 
@@ -233,7 +230,7 @@ class TaggedArena:
 def _blocks(first: Ints, stop: Ints) -> Iterator[tuple[int, int]]:
     """Divide the pieces of memory into blocks with about MOST_AT_ONCE accesses.
 
-    No access begins or ends inside of a piece. The arguments are the first piece and the end piece of each access.
+    Each access begins and ends at a border between pieces.
     """
     count = int(stop.max())
     each = (np.bincount(first, minlength=count + 1) - np.bincount(stop, minlength=count + 1))[:-1].cumsum()
@@ -242,9 +239,7 @@ def _blocks(first: Ints, stop: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _in_pieces(first: Ints, stop: Ints, time: Ints) -> tuple[Ints, Ints]:
-    """For each access to each piece, ordered by piece and then by time, return the numbers of the access and the
-    piece.
-    """
+    """Return pairs of an access and a piece that it covers, by their indices, ordered by piece and then by time."""
     count = np.maximum(stop - first, 0)
     access = np.repeat(np.arange(len(first)), count)
     piece = np.arange(len(access)) - (count.cumsum() - count - first)[access]

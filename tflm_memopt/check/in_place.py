@@ -11,7 +11,7 @@ ELEMENT_BY_ELEMENT = frozenset({
     "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
     "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
-"""Each of these kernels reads an input element before it overwrites the element."""
+"""Kernels that read an input element before they overwrite the element."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
 """Kernels that write the last byte of an iteration after all reads."""
 

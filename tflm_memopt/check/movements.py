@@ -25,12 +25,12 @@ class Origin(NamedTuple):
     """
 
     operand: Ints
-    """Number of the input from which each element is copied, or PADDING for the padding value."""
+    """Index of the input from which each element is copied, or PADDING for the padding value."""
     point: Point
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """For each output element, return the number of the input from which TFLM copies, and the index in this input."""
+    """For each output element, return the index of the copied input, and the element's index in this input."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):

@@ -86,7 +86,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # If each row has one pixel, the rows may be the columns of a TFLM tensor of height 1.
+    # A tensor of rows with one pixel may be a TFLM tensor of height 1, whose columns are the rows.
     axes = (0,) if width > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
     found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
     like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))
@@ -163,7 +163,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """A reduction of channels reads single values, and any other reduction reads whole pixels."""
+    """A reduction of channels reads single values, and a reduction of rows or columns reads whole pixels."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {

@@ -155,7 +155,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the index of each iteration that runs. The argument `skips` has the stripes to skip before each."""
+        """Return the indices of the iterations that run. Iteration k runs after `skips[k]` skipped stripes."""
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():
             number[at:] += self._after_skip(int(number[at]), int(skips[at])) - int(number[at])
@@ -176,7 +176,7 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[tuple[StageNest, Ints, Ints]]:
-    """Yield for each operator its positions in the order of the group's loops, and the indices of its iterations.
+    """Yield each operator of a group with its positions in the group's loops, and the indices of its iterations.
 
     Raises PlanError for iterations that do not exist and for missing rows.
     """

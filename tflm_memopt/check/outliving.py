@@ -1,10 +1,10 @@
 """Proves that operators read the right rows of earlier inferences, and receive the right rows from other devices.
 
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
-proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window on kept and new
-rows must end at the newest row and have the height and the columns of TFLM's window. The kept rows must be the last
-rows of the window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows
-of models with a sliding input are checked in sliding.py.
+proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. If a window covers kept and
+new rows, it must end at the newest row and be as high and wide as TFLM's window. The kept rows must be the last rows of
+the window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows of
+models with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time

@@ -68,7 +68,7 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
     def rows(self, stripe: Ints) -> tuple[Ints | int, Ints | int]:
-        """Return the first and the end row that are kept for each stripe."""
+        """Return the range of rows that are kept for each stripe."""
         if self.maker is None or not self.in_stripes:
             return 0, self.seen.h
         nest = self.maker.nest

@@ -93,7 +93,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """For each run of bytes, return the first row, the end row and the columns that contain the run."""
+    """Return the first row, the end row and the columns of each run of `nbytes` bytes."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -102,7 +102,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""A block of output bytes: index of the first byte, and for each byte the input and the index of the copied byte."""
+"""A block of output bytes. The tuple has the first byte's index, and the input and index of each copied byte."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
@@ -156,7 +156,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
 
 
 def copied(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError for a move that leaves a
+    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError if a move leaves its
     row.
     """
     _check_bounds(op, who)

@@ -22,7 +22,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
 
 COUNTER_BYTES = {False: 2, True: 8}
-"""Size of an operator's counters in bytes. The key tells whether the group runs in tiles."""
+"""Bytes of an operator's loop counters: without tiles (False) and with tiles (True)."""
 MOST_PAIRS = 1 << 20
 """Maximum number of pairs of pixels that are compared at once."""
 
@@ -36,9 +36,9 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """Kernels that work in place read, and all other kernels write."""
+    """Kernels that work in place read at this time, and all other kernels write."""
     SECOND = 6
-    """Kernels that work in place write, and all other kernels read."""
+    """Kernels that work in place write at this time, and all other kernels read."""
     LAST_BYTE = 7
     END = 8
     DONE = 9
@@ -142,7 +142,7 @@ class GroupReplay:
             arena.write_private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
             arena.read_private(Role.SCRATCH, self.number, nbytes, batch.name, during + IterationPhase.END)
         if step.sums:
-            # Each iteration writes all sums again, so it suffices to look at the first and last iteration of a series.
+            # Every iteration writes all sums, so the replay checks only the first and the last iteration of a series.
             sums, opens = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), step.opens[batch.number]
             first = np.flatnonzero(opens)
             last = np.append(first[first > 0], len(opens)) - 1
@@ -155,7 +155,7 @@ class GroupReplay:
             self._in_order(batch)
 
     def _take_source(self, step: StageNest) -> int:
-        """Replay the reads of the model's input. Return how many bytes are converted to int8 in scratch memory."""
+        """Replay the reads of the model's input. Return the number of bytes converted to int8 in scratch memory."""
         nbytes, op, found = 0, step.op, []
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(op.inputs[k]) and rows and columns:
@@ -262,7 +262,7 @@ class GroupReplay:
             raise PlanError(f"{name}: the output overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, pixels: Pixels, first: int = 0) -> tuple[Ints, Ints]:
-        """Return the addresses and marks of pixels in the arena, beginning with channel `first`."""
+        """Return the arena addresses and the marks of pixels, from channel `first` on."""
         stripe, y, x, _ = pixels
         if not len(y):
             return y, y
@@ -297,7 +297,7 @@ def _first_and_last(pixels: Pixels, width: int) -> Pixels:
     number = pixels.y * width + pixels.x
     last = np.full(int(number.max(initial=-1)) + 1, -1)
     first = last.copy()
-    last[number] = np.arange(len(number))  # NumPy keeps the last of several values.
+    last[number] = np.arange(len(number))  # NumPy keeps the last value of equal indices.
     first[number[::-1]] = np.arange(len(number))[::-1]
     some = np.unique(np.concatenate([first[first >= 0], last[last >= 0]]))
     return Pixels(*(axis[some] for axis in pixels))

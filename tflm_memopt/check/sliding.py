@@ -1,12 +1,11 @@
 """Proves that a model with a sliding input computes the rows that the original model computes from the whole input.
 
 Each row of each tensor gets a number. Two rows get the same number only if the same operator of the original model
-computes both rows from rows with the same numbers. A copied row keeps its number. The rows of the input are numbered in
-the order of their arrival. In the first inference with an output, each computed row must have the number of a row of
-the whole model, and each output must have the same numbers as the output of the whole model.
+computes both rows from rows with the same numbers. A copy of a row has the number of the original row. The rows of the
+input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
+number of a row of the whole model, and each output must have the same numbers as the output of the whole model.
 
-Later inferences need no proof, because all inferences run the same operators, and the first output depends on no row
-from before the reset. The replay of states (states.py) proves that operators find the kept rows in a state.
+The replay of states (states.py) proves that operators find the kept rows in a state.
 """
 
 from collections import defaultdict
@@ -27,7 +26,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Number of a row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Smallest number of a row that an operator computes. Rows of the input have smaller numbers."""
+"""Rows that an operator computes have numbers from this number on. Rows of the input have smaller numbers."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
@@ -69,7 +68,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """Return for each tensor the number of last inferences whose rows the last output needs."""
+        """Return for each tensor how many of the last inferences computed rows that the last output needs."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):
@@ -83,7 +82,7 @@ class _Numbering:
         w, kind = op.window, None if op.kind.name in MEANS else op.kind
         columns = w.kernel_w, w.stride_w, w.dilation_w, w.pad_left
         own = op.name, op.sources, kind, op.activation, op.reads[0].w, op.writes.w, *columns
-        if op.traits.runs_along:  # check_sums() proves that the sums have all rows of these operands.
+        if op.traits.runs_along:  # check_sums() proves that the sums contain all rows.
             read = np.concatenate(self._operands(op)[:-1], axis=1)[:, None]
         else:
             taps = [self._taps(op, k, rows) for k, rows in enumerate(self._operands(op))]
@@ -93,7 +92,7 @@ class _Numbering:
         return self._numbered(own, read if kind else np.sort(read))
 
     def _positions(self, op: RowOp) -> Iterator[Ints]:
-        """Yield the indices of the output rows if a row may depend on its index, as in a RESIZE_BILINEAR."""
+        """Yield the indices of the output rows if a row's values may depend on its index, as in RESIZE_BILINEAR."""
         if any(a.table or (a.mul, a.div, a.extent) != (1, 1, 1) for a in op.access):
             yield np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1))
 
@@ -113,7 +112,7 @@ class _Numbering:
         return np.where(there, numbers[:, np.where(there, rows + above, 0)], PADDING)
 
     def _copied(self, op: RowOp) -> Ints:
-        """A row that is a copy of a whole row has the number of that row."""
+        """If an output row is a copy of an input row, both rows have one number."""
         numbers, sizes = self._operands(op), np.array([*(rows.row_bytes for rows in op.operands), 1])
         padding, made = np.full(self._inferences, PADDING), list[Ints]()
         for _, *block in copied(op, op.name):
@@ -134,8 +133,8 @@ class _Numbering:
         return found
 
     def _read(self, tensor: TensorId, seen: Rows) -> Ints:
-        """Return the numbers of an operand's rows. If the operand has other rows than its tensor, each row of the
-        operand gets a number for its bytes.
+        """Return the numbers of an operand's rows. If the operand is divided into rows in another way than the tensor,
+        each of its rows gets a new number.
         """
         if tensor in self._keepers:
             return self._kept(tensor)
@@ -160,7 +159,6 @@ class _Numbering:
         return rows
 
     def _constant(self, own: Hashable, height: int) -> Ints:
-        """Return the numbers of rows that are the same in each inference."""
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:

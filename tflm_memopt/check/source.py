@@ -1,6 +1,6 @@
 """Replays the writes of a streamed input into the arena.
 
-When an operator needs new input rows, the caller overwrites the previous rows with them. Rows that are still needed are
+When an operator needs new input rows, the caller writes them over the previous rows. Rows that are still needed are
 copied to a rolling buffer before the caller writes.
 """
 
@@ -45,7 +45,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Replay the writes of all input rows that no operator has waited for."""
+        """Replay the arrival of the input rows that no operator of the group has read."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)

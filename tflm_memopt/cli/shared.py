@@ -35,7 +35,6 @@ def explored(
     answer: Callable[[R, Sequence[str]], RenderableType],
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {},
 ) -> int:
-    """Explore, write the plot and further files, and print the answer with the names of the files."""
     arguments.check_plot(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)

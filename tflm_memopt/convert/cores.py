@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores, counted on Cortex-M33.
+"""Additional instructions of each core on two cores, counted on Cortex-M33.
 
 A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of the iteration. A
 core takes BARRIER instructions at a barrier (benchmarks/two_cores.py).

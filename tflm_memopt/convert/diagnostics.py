@@ -44,7 +44,6 @@ class TooLarge(Exception):
 
 
 def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
-    """Return the error for a model that does not fit, with hints that name what would fit."""
     conversion, limits, best = no.conversion, no.limits, no.best
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
@@ -63,9 +62,6 @@ def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for an unchanged model, or for a saved plan, that exceeds the limits. The argument `why` becomes
-    part of the error message.
-    """
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):
@@ -153,8 +149,8 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the options of the command line for the first plan that fits on another board. The keys of `plans` are the
-    options that give each plan.
+    """If a plan fits on another board, yield the command-line options for the first such plan. The keys of `plans` are
+    the options that give each plan.
     """
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (

@@ -89,7 +89,6 @@ class Plans:
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of any plan of the model."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property

@@ -44,8 +44,8 @@ def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Return the error for an unchanged model that may exceed the time limit. The argument `why` is the reason for no
-    change.
+    """Return the error for an unchanged model that may exceed the time limit. The argument `why` is the reason why the
+    model stays unchanged.
     """
     if taken is None:
         what, hint = "the original model's run time is unknown", "omit --time-limit"

@@ -30,7 +30,7 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Step between the tried sizes of plans that compute more pixels at once, as a fraction of activation memory."""
+"""Smallest growth of activation memory between two tried plans that compute more pixels in a call, as a fraction."""
 LEAP = 1 / 4
 """Maximum growth of a plan to the mean of the smallest and largest arena, as a fraction of its activation memory."""
 LESS = 0.9
@@ -95,7 +95,7 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return the plans that are smaller than all cheaper plans, cheapest first."""
+    """Return plans from cheapest to most expensive, without plans that are no smaller than a cheaper plan."""
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
         if not kept or not _is_no_larger(kept[-1], plan):
@@ -128,8 +128,6 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a function that computes the upper bound of a plan's cycles."""
-
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work)
         return math.inf if span is None else span[1]
@@ -146,8 +144,8 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices still
-    differ much, plans without recompute are made larger, even if better plans are known.
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If adjacent plans
+    still differ much in price, larger plans without recompute are added.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -183,8 +181,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans that compute more pixels at once. The argument `rooms` has the numbers of bytes by which a plan may
-    exceed `start`.
+    """Add plans whose kernels compute more pixels in a call than the plan `start`. The argument `rooms` has the numbers
+    of bytes by which a plan may exceed `start`.
     """
 
     def cost(done: Sequence[Work]) -> float:
@@ -201,7 +199,7 @@ def _of_forms(
 ) -> list[Costed]:
     """Return the known plans, and the plan of each conversion for each compute budget.
 
-    The search stops at a plan with recompute that is both slower and larger than a known plan. If no plans are known,
+    The search ends at the first plan with recompute that is slower and larger than a known plan. If no plans are known,
     the search tries all budgets of the first conversion.
     """
     budgets = [form.plans.budgets for form in each]

@@ -72,8 +72,8 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model's canonical form for `ops`. The argument `whole` is the reason why TFLM runs all operators, or
-    None.
+    """Return the model in the form that the planner reads, for the option `--ops`. The argument `whole` is the reason
+    why TFLM runs all operators, or None.
     """
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 

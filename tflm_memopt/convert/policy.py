@@ -182,7 +182,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of an inference's milliseconds. If milliseconds are unknown, the number of instructions."""
+        """Upper bound of an inference's milliseconds, or the number of instructions if the milliseconds are unknown."""
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -254,7 +254,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         return conversion
     if asked.saved is not None:
         for variant in conversion.state_variants():
-            with contextlib.suppress(UsageError):  # Saved plans of other variants raise UsageError.
+            with contextlib.suppress(UsageError):  # A saved plan may be of another variant
                 variant.saved(asked.saved)
                 return variant
         return conversion

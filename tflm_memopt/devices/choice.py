@@ -99,8 +99,8 @@ def shared_layers(
     operators by channels.
 
     The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
-    ROWS, or OVERLAP to exchange no rows. Layers use partial sums if the user allows partial sums and they reduce the
-    sent bytes.
+    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, layers use them wherever fewer bytes are
+    sent.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -116,7 +116,6 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Change splits to partial sums wherever partial sums reduce the bytes that the devices send."""
     if "fan-in" in network.asked.without:
         return shardings
     graph = network.graph

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class LinkSpeed:
-    """Speed of a link from one device to another device."""
-
     rate: float
     """Rate of the link in bytes per second."""
     latency: float = 0.0

@@ -67,8 +67,8 @@ class DeviceSharding(enum.Enum):
     INPUTS = "inputs"
     """Each device computes partial sums of all output channels from some input channels (FDT, fan-in).
 
-    With partial sums, each device adds up the sums of its own output channels. If one device runs all readers of the
-    output, it adds up all partial sums.
+    With partial sums, each device adds up the sums of its own output channels. If one device runs all operators that
+    read the output, that device adds up all partial sums.
     """
 
 
@@ -390,7 +390,7 @@ class _Sharder(Tiles):
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator if no window on a reading device reaches them.
 
-        All operators that read a tensor get equally many rows of it, so that each row is sent once. The argument
+        All operators that read a tensor get the same number of its rows, so that each row is sent once. The argument
         `readers` has the devices that run the operator.
         """
         t = op.inputs[0]
@@ -410,7 +410,6 @@ class _Sharder(Tiles):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
-        """Return the number of rows from row 0 to the last row that an operator reads."""
         by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
         if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
             return self.tensors[t].shape[ROWS_AXIS]

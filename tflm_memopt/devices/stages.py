@@ -29,7 +29,7 @@ class SplitCost(NamedTuple):
     """The cost of a split, which is compared field by field, and should be small."""
 
     exceeds_alone: int
-    """The value is 0 if no device needs more arena than one device alone, 1 for up to LINK_STATE bytes more, else 2."""
+    """0 if no device needs more arena than one device alone, 1 for at most LINK_STATE bytes more, and otherwise 2."""
     weights: float
     """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
     ram: int
@@ -48,7 +48,7 @@ class Cut:
     sent: float
     """Number of bytes of the messages for tensors that are made before the cut and read after the cut."""
     weights: float
-    """Ratio of the weights of all unsplit layers before the cut to the mean weights of a device."""
+    """Size of the unsplit weights before the cut, divided by the mean size of a device's weights."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -97,7 +97,7 @@ def arranged(
     sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
     known: dict[tuple[int, int], int] = {}
     untried = {*combinations(range(len(cuts)), devices)}
-    if devices == 2:  # The caller has already converted the divisions with one cut.
+    if devices == 2:  # The caller converts divisions with one cut.
         untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
     untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must run operators.
     for number in range(budget(network, TRIED)):
@@ -128,7 +128,7 @@ def _estimated(
     after the last cut in `ends`.
 
     The argument `sharded` has a device's weights in divided layers, as a multiple of a device's mean weights. The
-    argument `known` maps the first and last cut of each planned sequence to its arena in bytes.
+    argument `known` has the arena size in bytes of each planned sequence, by its first and last cut.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0

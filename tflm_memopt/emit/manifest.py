@@ -12,7 +12,7 @@ HINT = "the .json file that is published beside the model, version 2"
 def manifest(given: bytes, name: str, arena_size: int | None) -> dict[str, bytes]:
     """Return the user's manifest with the file name NAME.tflite of the model, and with the given arena size.
 
-    Raises UsageError if the file is not such a manifest, or if the arena size is unknown.
+    Raises UsageError if the file is no manifest of a wake word, or if the arena size is unknown.
     """
     if arena_size is None:
         what = "the arena size is unknown, since some builtin operators' allocations are unknown"

@@ -83,7 +83,7 @@ def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
     """Return the C module of a rewritten model. Raises UsageError for a model with builtin operators. The text `left`
-    names these operators, or tells why all operators are builtin.
+    names the builtin operators of the model, or tells why all operators are builtin.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

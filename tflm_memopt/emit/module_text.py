@@ -75,7 +75,7 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 class _Region:
     n: str
     places: list[str]
-    """C expressions for the elements of the `io` array. An external input and slow memory are not elements."""
+    """C expressions for the elements of the array `io`."""
     sizes: list[int]
     check: str
     run: str

@@ -83,7 +83,7 @@ void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls loop1() repeated
 static tmo_team *second_core() {{ return nullptr; }}
 #endif
 """
-"""C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino. The sketch must leave this core free."""
+"""C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino."""
 _ESP_MEMORY = """\
 #include "esp_heap_caps.h"
 
@@ -186,7 +186,8 @@ class Project:
     files: Texts
     library: bool
     boards: Collection[str]
-    """Ids of boards with enough RAM and flash for the project. If there are none, boards with a suitable core."""
+    """Ids of boards with enough RAM and flash for the project or, without such boards, of boards with a suitable core.
+    """
     board: str = ""
     camera: Texts = field(default_factory=dict)
     packed: frozenset[Family] = frozenset()

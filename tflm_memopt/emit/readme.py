@@ -40,11 +40,6 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md, or no file if `told` is None.
-
-    The arguments name the build system (`kind`), the text about building and running (`steps`), and the file of the
-    program (`main`). The argument `library` tells whether the project contains the C library.
-    """
     if told is None:
         return {}
     return {"README.md": rendered("readme.md.jinja", told=told, kind=kind, steps=steps, main=main, library=library)}

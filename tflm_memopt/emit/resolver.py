@@ -119,8 +119,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
     """Return the text of NAME_ops.h.
 
-    The argument `ports` has all inputs and outputs, if the graph lacks some. The argument `library` is the stem of the
-    *_library.c with the code of the custom operators, if the stem is not NAME.
+    If the graph lacks inputs or outputs of the model, the argument `ports` has all of them. The argument `library` is
+    the stem of the *_library.c with the code of the custom operators, if the stem is not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

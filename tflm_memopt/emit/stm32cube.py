@@ -90,7 +90,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. TFLM's arena would be larger without these symbols."""
+"""Preprocessor symbols for all sources. Without the symbols, TFLM's arena would be larger."""
 
 _BARE = Platform(
     ('"bare.h"',),

@@ -30,7 +30,7 @@ class RowLayout(enum.IntEnum):
 
 
 class Flags(enum.IntFlag):
-    """Properties of an operator."""
+    """The field tmo_op.flags of an operator combines these properties."""
 
     ITERATIVE = 1
     """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
@@ -41,7 +41,7 @@ class Flags(enum.IntFlag):
     SWAPPED = 8
     """Operand 1 comes first in the operator's formula, for example as the minuend of SUB."""
     NIBBLES = 16
-    """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
+    """Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights."""
     COPIES = 32
     """Weights of CONV are copied into the workspace before a group of operators runs."""
 
@@ -124,8 +124,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the index of
-    the operand's row among all rows that an iteration reads.
+    """The field `select_form` has four bits for each operand of SELECT. The lower two bits are the index of the
+    operand's row among all rows that an iteration reads.
     """
 
     ONE_COLUMN = 4
@@ -143,11 +143,11 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """TMO_LOOP_FAR runs the operator whose index follows as a uint16_t."""
     SKIP = 0xFD
-    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The code is followed by the index of the
-    operator and the number of skipped stripes, each as a uint16_t.
+    """TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. TMO_LOOP_SKIP is followed by the index of
+    the operator and the number of skipped stripes, each as a uint16_t.
     """
     REPEAT = 0xFE
-    """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of
+    """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After the code, two bytes hold the number of
     repetitions.
     """
     END = 0xFF
@@ -205,8 +205,8 @@ class Part(enum.IntEnum):
     """On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library
-    always contains TMO_PART_DEPTHWISE_SUMS.
+    """On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the
+    library always contains TMO_PART_DEPTHWISE_SUMS.
     """
     DEPTHWISE_REPEATED = 14
     """TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel."""

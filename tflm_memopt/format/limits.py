@@ -1,7 +1,7 @@
 """Limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
 MAGIC = 0x314F4D54
-"""The first four bytes of a program are the characters "TMO1", which give this number."""
+"""A program begins with the four characters "TMO1", which have this value as a little-endian number."""
 VERSION = 4
 NONE = 0xFFFF
 """In a table of input rows, this value stands for an iteration that reads no row of the operand."""
@@ -44,7 +44,7 @@ LSTM_SCALES = 12
 PROGRAM_BASE = 255
 """If tmo_tensor.base has this value, the tensor is a constant in the program."""
 LINK_BASE = 254
-"""A tensor with this value of tmo_tensor.base consists of rows that devices send to each other."""
+"""If tmo_tensor.base has this value, devices send the rows of the tensor to each other."""
 LOOP_DEPTH = 4
 """At most this many loops are nested in each other."""
 PACKED_PIXELS = 4
@@ -53,7 +53,7 @@ FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
 FIVE_VALUES = 96
 """TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values.
-With this many values, the weights of two channels fit the cache of the core.
+The weights of two channels with this many values fit the cache of the core.
 """
 PACKED_TILE = 2304
 """A packed convolution copies at most this many int16 input values for the pixels that it computes at once."""

@@ -90,8 +90,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition, whose statements run if 0 <= `at` < `extent`. If `at` is a register, the statements may not
-        access RAM.
+        """Open a condition, whose statements run if 0 <= `at` < `extent`. If `at` is a register, the statements in the
+        block must not access RAM.
         """
         self.open.append([])
         yield
@@ -130,14 +130,16 @@ class Builder:
         return to
 
     def assign(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation. The module meaning.py defines all operations."""
+        """Set the register `to` to the result of an operation, whose first operand is the old value of `to`."""
         self._say(Compute(op, to, tuple(o if isinstance(o, Reg) else Index.of(o) for o in operands)))
 
     def dot(self, to: Reg, a: Number, b: Number) -> None:
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation. The first operand is the old value of `to`."""
+        """Set the register `to` to the result of an operation. The first operand of the operation is the register's old
+        value.
+        """
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:

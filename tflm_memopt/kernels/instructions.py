@@ -268,8 +268,8 @@ def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace the operation scale_right by a product and a right shift that rounds halves up. The product is reduced by
-    1 if x is negative.
+    """Replace the operation scale_right by a product and a right shift that rounds halves up. If x is negative, the
+    product is reduced by 1.
     """
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")

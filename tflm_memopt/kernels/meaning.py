@@ -47,8 +47,8 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31, with halves rounded up. Either `b` is at least 0, or the product
-    fits an int32.
+    """Return the product of a and b, divided by 2^31, with halves rounded up. The argument `b` is at least 0, or the
+    product fits an int32.
     """
     return (a * b + (1 << 30)) >> 31
 
@@ -100,8 +100,8 @@ def whole(x: np.float32) -> int:
 
 
 def floor_modulo(x: np.float32, y: np.float32) -> Number:
-    """Return the remainder of x / y, for a quotient that is rounded down. The remainder has the sign of y, and a zero
-    has the sign of x.
+    """Return the remainder of x / y, for a quotient that is rounded down. The remainder has the sign of y, and a
+    remainder of zero has the sign of x.
     """
     rest = np.fmod(x, y)
     return rest + y if rest != 0 and (y < 0) != (rest < 0) else rest
@@ -171,8 +171,8 @@ def walk(
 ) -> Iterator[Executed]:
     """Yield the loads, operations and stores of a kernel in execution order.
 
-    The function `held` returns the value of a register. All yielded pairs share one dictionary, which changes before
-    the next pair.
+    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, which
+    changes before the next pair.
     """
     for one in body:
         if isinstance(one, When):
@@ -261,11 +261,7 @@ class Machine:
 
 
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Run a kernel. Return its outputs and workspaces as flat arrays.
-
-    The argument `values` has the extents and parameters. The argument `arrays` has the inputs and constants as flat
-    arrays, in the order of their strides. Raises KernelError.
-    """
+    """Run a kernel, and return the kernel's outputs and workspaces as flat arrays."""
     memory, valid = {}, {}
     for tensor in kernel.tensors:
         given = np.array(tensor.values) if tensor.values else arrays.get(tensor.name)

@@ -39,8 +39,8 @@ ALL = "'"
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """Indices of an input along one axis that an output element needs. An index i is needed if `i * per` is in [first,
-    first + extent).
+    """Indices of an input along one axis that an output element needs. An element with index i is needed if `i * per`
+    is in [first, first + extent).
     """
 
     axis: int | None
@@ -243,7 +243,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return the expressions (first, n, factor). The product of `factor` and the load's index is in [first, first + n).
+    """Return expressions (first, n, factor): the load's index times `factor` is in [first, first + n).
 
     A condition `0 <= a - s * i < n` on the loop index i limits `s * i` to the range from `a - n + 1` to `a`.
     """

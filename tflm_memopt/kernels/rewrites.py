@@ -56,7 +56,7 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
     The numbers of iterations that run side by side are in `turns`, in descending order. The rewrite is legal where
     vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code between the
-    inner loops runs for one iteration after the other. With `apart`, the code between the inner loops may not change
+    inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not change
     values that several iterations read.
     """
 
@@ -82,11 +82,11 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
 
 def unroll(var: str, *turns: int) -> Rewrite:
-    """Run several iterations of a loop without a test in between. The rewrite is legal for all loops except vector
-    loops.
+    """Run several iterations of a loop before the loop's condition is tested again. The rewrite is legal for all loops
+    except vector loops.
 
-    The numbers of iterations are in `turns`, in descending order. The rewrite changes all loops over the variable,
-    since jam() may have made several.
+    The numbers of iterations to write out are in `turns`, in descending order. The rewrite changes all loops over the
+    variable, of which jam() may have made several.
     """
 
     def unrolled(loop: For) -> For:
@@ -103,8 +103,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
 def inward(var: str) -> Rewrite:
     """Move a loop into its inner loops, so that loads common to all iterations happen once. Sums are updated in memory.
 
-    The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner
-    loop, and store the sums.
+    The rewrite is legal for the same loops as jam(). The loop must load sums from a workspace, add to the sums in one
+    inner loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -255,7 +255,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Replace operations without an instruction. The function `into` returns the new statements for an operation."""
+    """Replace operations that the core lacks. The function `into` returns the new statements for an operation."""
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         names = iter(range(10_000))

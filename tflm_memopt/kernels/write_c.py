@@ -192,7 +192,7 @@ class Writer:
     parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Name of a shared pointer, and the index to which it points, by the C expression of the array's start."""
+    """Name of a shared pointer and the index of the element it points to, by the C expression of the array's start."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -263,7 +263,7 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the element width of a loop. Return the width in bits, or 0 if the loop has several
+        """Set the vector unit to the element width of a loop in bits. Return the width, or 0 if the loop has several
         widths.
         """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []

@@ -25,8 +25,8 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 
 def program_op(op: RowOp, demanded: Sequence[int], inputs: tuple[int, ...], output: int) -> ProgramOp:
-    """Return the record of an operator without packed weights. `demanded` has the indices of its inputs in the order of
-    the program. `inputs` and `output` are indices of tensors in the program.
+    """Return the record of an operator without packed weights. `demanded` has the indices of the operator's inputs in
+    the program's order. `inputs` and `output` are indices of the program's tensors.
     """
     order = _order(op, demanded)
     return ProgramOp(

@@ -143,7 +143,7 @@ def mve_stream(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> NDArra
 
     `filters` has the weights [channel][kernel_h][kernel_w][1]. Sixteen channels at a time are stored: their biases,
     their taps, their multipliers and their shifts. The last sixteen channels may include channels that are already
-    stored. If there are fewer than sixteen channels, they are repeated to make sixteen.
+    stored. If an operator has fewer than sixteen channels, its channels are repeated to fill sixteen.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     padded, scales = _padded(filters[again], 2), _mve_scales(channels)[again]
@@ -191,8 +191,8 @@ def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArra
 
 
 def _starts(channels: int, each: int) -> list[int]:
-    """Divide channels into sets of `each` channels, and return the first channel of each set. The last set may overlap
-    the set before it.
+    """Divide channels into sets of `each` channels, and return the first channel of each set. The last two sets may
+    overlap.
     """
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 

@@ -73,7 +73,7 @@ class Header:
     cores: U32 = 0
     """Offset of a tmo_cores in the program, or 0 if the program is for one core."""
     state: U32 = 0
-    """Size in bytes of the state, which is memory that outlives a run. A program without a state has 0."""
+    """Size in bytes of the state, which is memory that outlives a run. The value is 0 for a program without a state."""
     rolling_buffers: U32 = 0
     """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array."""
     parts: U64 = 0
@@ -110,7 +110,7 @@ class NestRecord:
     advance: U16
     """Number of rows from the end of a stripe to the end of the next stripe."""
     end: I16
-    """Stripe 0 ends before this row, or at the end of the tensor."""
+    """Stripe 0 ends before row `end`, or at the end of the tensor."""
     rows: U16
     """Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some
     rows twice.
@@ -130,12 +130,12 @@ class ProgramTensor:
     width: U16
     channels: U32
     """Number of bytes of a pixel, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, phase is -`end` modulo `advance`."})]
-    """Number of rows for which the rolling buffer has room. The depth of a whole tensor equals its height."""
+    depth: Annotated[int, Number("<u2"), Also({"phase": "In column windows, the phase is (-`end`) modulo `advance`."})]
+    """Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height."""
     base: U8 = 0
-    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the
-    outputs, then the state, then slow memory. The number TMO_PROGRAM_BASE means that the program contains the tensor.
-    The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Outputs have the numbers after the
+    inputs, followed by the state and slow memory. The number TMO_PROGRAM_BASE means that the program contains the
+    tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
@@ -144,16 +144,16 @@ class ProgramTensor:
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """Stripes of a tensor in a tiled group, or None for a tensor without stripes."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows of a streamed input that arrive at once. Input rows from earlier arrivals are in the workspace, at
-    the tensor's offset.
+    """Number of rows of a streamed input that arrive at once. The workspace holds the input rows that arrived before,
+    at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """Number of rows before row 0 that the state holds for this tensor."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
-    """Order in which rows are stored, a TMO_LAYOUT_* constant. The constant is TMO_LAYOUT_HWC for column windows and
-    for rolling buffers in the workspace.
+    """Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the
+    workspace, the field `layout` is TMO_LAYOUT_HWC.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -167,7 +167,7 @@ class MoveRecord:
     byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
     `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase is `(y +
     shift) % period`, multiplied by `phase_step`. If the operator adds up its input, `y` is the index of the input row,
-    and the phase is added to `target` instead of `source`.
+    and the phase changes `target` instead of `source`.
     """
 
     row: U16
@@ -201,23 +201,23 @@ class CopyRecord:
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
     "wanted": "COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1.",
-    "smallest": "With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest.",
+    "smallest": "If this field is 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "Number of bytes of each sum that a SUMS operator writes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
     "range_s16": "Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum.",
-    "cell_range": "Range of the values of an LSTM's cells, encoded like range_s16.",
+    "cell_range": "Maximum and minimum of an LSTM's cells, in the upper and lower 16 bits as in range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
     "resize_form": "A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32.",
     "select_form": "For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size.",
-    "transposed": "The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0.",
+    "transposed": "If this field is 1, the right matrix of BATCH_MATMUL is [out][depth], and otherwise [depth][out].",
     "tangent": "CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0.",
-    "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. All higher bits are a TMO_FUNCTION_* or 0.",
+    "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0, and higher bits are a TMO_FUNCTION_* or 0.",
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch.",
+    "at_once": "A DSP kernel computes this many pixels or rows at once. TMO_ROOM_FOR_PIXELS explains other values.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
@@ -340,9 +340,9 @@ class ProgramRollingBuffer:
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
-    of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. If the uint16_t of a
-    buffer is 0, the next run first sets all bytes of the buffer to `fill`. A successful run advances the position of
-    the oldest row.
+    of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. While the uint16_t is
+    0, the buffer is unused, and the next run first sets all bytes of the buffer to `fill`. A successful run advances
+    the position of the oldest row.
     """
 
     offset: U32
@@ -356,11 +356,13 @@ class ProgramRollingBuffer:
     fill: U8
     """Value of all bytes of the rolling buffer after a reset."""
     window: U8 = 0
-    """Value 1 means that the record has no rows and only counts the runs of a sliding window. A run that ends before
-    the sliding window is full returns TMO_WAIT.
+    """1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends
+    before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Number computed from the program, at least 1. A run rejects a state that another program has written."""
+    """The converter computes this key from the program. The key is at least 1. A run rejects a state that another
+    program has written.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +422,7 @@ class ProgramSharding:
     """Division of an operator's iterations between two cores."""
 
     kind: U16
-    """Whether rows are divided by columns or by channels or not at all, a TMO_SHARDING_* constant."""
+    """TMO_SHARDING_* constant: the rows are divided by columns, by channels, or not at all."""
     cut: U16
     """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
@@ -440,8 +442,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array with a bit for each iteration, or 0 if there is no array. Core 0 runs an
-    iteration alone if its bit is set.
+    """Offset in the program of an array with a bit for each iteration, or 0 if there is no array. If an iteration's bit
+    is set, core 0 runs the iteration alone.
     """
     counters: U32
     """Number of bytes from the loop counters of core 0 to the loop counters of core 1."""

@@ -40,7 +40,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # No operator calls the other subgraphs, and their signatures may be damaged.
+        # No operator calls the other subgraphs, so the rewritten model needs none of them.
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -63,10 +63,8 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
-    """Move the tensors in `placed`, which maps a tensor of the main subgraph to its offset, behind the indices of all
-    activations of other subgraphs. Return `placed` with the new indices.
-
-    Some versions of TFLM look up tensor i of every subgraph in the main subgraph's part of the offline memory plan.
+    """Give the tensors in `placed` indices above those of all activations of other subgraphs. The argument `placed` has
+    the offsets of tensors of the main subgraph. Return the offsets by the new indices.
     """
     if len(tree.subgraphs) == 1:
         return placed
@@ -167,7 +165,7 @@ def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
 
 
 MOST_LINES = 32
-"""Maximum number of groups that a custom operator describes as text. More text would take more flash."""
+"""Maximum number of groups that a custom operator describes as text, because text takes flash."""
 
 
 def _options(custom: CustomOp) -> bytes:

@@ -71,8 +71,7 @@ def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return how many bytes of constants the iterations of the given channel groups read.
 
     `nbytes` is the number of bytes of all constants. `split` is the total number of channels. `each` is the number of
-    channels of a channel group. The last channel group may have fewer. An iteration that only finishes sums reads no
-    constants.
+    channels of a channel group. An iteration that only finishes sums reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

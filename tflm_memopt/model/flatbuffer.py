@@ -48,7 +48,7 @@ SCHEMA: Schema = {
 
 
 def check(data: bytes) -> None:
-    """Raise ModelError if `data` is not a well-formed .tflite flatbuffer. Only tables that the reader uses matter."""
+    """Raise ModelError if a table that the reader uses is damaged."""
     check_start(data)
     _Walk(data).table("Model", 0, "model")
 

@@ -16,15 +16,15 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
+"""Type of an operator that stores its operand for the next inference, and whose output takes no bytes."""
 STATE = "state"
 """In the options of a WRITE_STATE operator, the key for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Types of the dense layer and of the sums along time that replace an SVDF. Both operators have all operands of the
-SVDF.
+"""Types of the dense layer and of the sums along time that replace an SVDF. Each of the two operators has all operands
+of the SVDF.
 """
 OPERANDS = "operands"
-"""In the options of a VIEW operator, the key for a list of operands. The operands have the new shape for TFLM."""
+"""In the options of a VIEW operator, the key for operands that have the new shape for TFLM."""
 VIEW_OF = "view_of"
 """In the options of a VIEW operator, the key for the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
@@ -128,7 +128,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class StateTensor:
-    """A tensor whose bytes the previous inference kept. No operator writes the tensor."""
+    """A tensor whose bytes come from an earlier inference."""
 
     tensor: TensorId
     fill: int

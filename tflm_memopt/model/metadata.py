@@ -23,7 +23,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """Value of ProcessUnitOptions that stands for value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""A file of labels with more bytes is ignored."""
+"""Greatest size in bytes of a file with labels. Larger files are ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,

@@ -18,13 +18,13 @@ from tflm_memopt.model.names import OURS
 
 SCHEMA_VERSION = 3
 CUSTOM = "CUSTOM"
-"""Type of all custom operators. Their options are `custom_code` (str) and `custom_options` (bytes)."""
+"""Type of all custom operators, which have the options `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Number of bits of each type that stores several values in a byte. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""The reader rejects activations with more bytes, for which no microcontroller has enough RAM."""
+"""Greatest size of an activation in bytes, since no microcontroller has enough RAM for a larger one."""
 
 MOST_READ = 8
 """Number of models that are cached, because one conversion reads the same bytes several times."""

@@ -130,8 +130,8 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, after adding a missing code to the model. `operator` is a name in the
-    schema.
+    """Return the index of an operator code, after adding a missing code to the model. The argument `operator` is a name
+    from TFLite's schema.
     """
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):

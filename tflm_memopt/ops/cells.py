@@ -67,7 +67,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The `bias` of the result begins with the table of the sigmoid."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The `bias` of the RowOp begins with a table of the sigmoid function."""
     x, hidden, cells = (context.input(k) for k in (0, memory.HIDDEN, memory.CELLS))
     steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)

@@ -18,7 +18,7 @@ PIECE = "piece"
 """Key in the options of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key in the options of a data movement. The value lists the operators that the movement replaces, in order."""
+"""Key in the options of a data movement. The value lists the replaced operators in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -58,8 +58,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(). For other tensors, the result has `like` rows if the product of
-    some leading dimensions is `like`.
+    """Divide a tensor into rows like natural_rows(), or into `like` rows if leading dimensions have the product `like`.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -160,7 +159,7 @@ class OperatorContext:
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
         """Return the operator as a RowOp. `operands` lists the indices of the operands that the RowOp reads. By
-        default, the RowOp reads the first operands. All zero points are 0 unless `fields` has other values.
+        default, the RowOp reads the first operands. Zero points are 0 unless the argument `fields` sets them.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -168,7 +167,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the rows into which the producer of operand k divides the operand. The default is the result of
+        """Return the rows into which the producer of operand k divides the operand. By default, the rows are those of
         natural_rows().
         """
         storage = self.storage(k)
@@ -188,8 +187,8 @@ class OperatorContext:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
     def spans(self, tensor: Tensor | None = None) -> tuple[Span, Span]:
-        """Return output size and padding of the operator's window over a tensor, by default the input, along height and
-        along width.
+        """Return output size and padding of the operator's window, along height and along width. By default, `tensor`
+        is the input.
         """
         options, (_, h, w, _) = self.op.options, (tensor or self.input()).shape
         explicit = options.get(EXPLICIT_PADDING)

@@ -89,8 +89,8 @@ class Kind(enum.IntEnum):
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
-    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select the copied pixel. An
-    increase of index k by 1 moves the selected place by `bias[k]` pixels.
+    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select the copied pixel. If index
+    k grows by 1, the copied pixel moves by `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -288,4 +288,4 @@ def traits(kind: Kind) -> Traits:
 
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
-"""These kernels call functions of the C library, such as expf()."""
+"""Kernels that call functions of libm, such as expf()."""

@@ -118,7 +118,7 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 def _saturating(
     function: Callable[[Ints, int], Ints], shift: int, offset: int, op: Op, source: Quantization, target: Quantization
 ) -> Table:
-    """Return the table of a function in Q0. The result is shifted right by `shift` bits, and the output's scale is
+    """Return the table of a function whose result in Q0 is shifted right by `shift` bits. The output's scale is
     ignored. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
@@ -144,7 +144,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # The shift rounds towards 0, since the gate is >= 0.
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # The shift rounds towards 0, since `gate` is not negative.
     return _output(_round_shift16(product, -to_output.shift), target)
 
 

@@ -1,6 +1,6 @@
 """Turns operators that only move data into RowOps. Each function applies an operator to an array of element indices
-(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. Such an
-operator stays builtin.
+(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. Such
+operators are left to TFLM.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -140,7 +140,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that runs after `tensors` are complete. The copy reads and ignores their last rows."""
+    """Return a copy of `writer` that waits for the last rows of `tensors`, and ignores their values."""
     found = len(tensors)
     return replace(
         writer,
@@ -166,7 +166,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that joins the rows of several tensors. The COPY takes only the rows `taken` of the result."""
+    """Return a COPY that joins the rows of several tensors, and keeps the rows in the slice `taken`."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     return _picked(name, sources, inputs, output, reads, index)
 
@@ -198,8 +198,8 @@ def _picked(
     reads: tuple[Rows, ...],
     index: Indices,
 ) -> RowOp:
-    """Return a COPY. The array `index` has the shape of the output. For each output byte, it has the index of an input
-    byte.
+    """Return a COPY, which only moves bytes. The array `index` has the shape of the output. The array `index` has an
+    element for each output byte: the index of the input byte to copy.
     """
     writes = Rows(*index.shape)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
@@ -377,7 +377,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""One COPY may replace a chain of these operators. A chain contains no PAD."""
+"""Operators that only move data, so that one COPY may replace a chain of them. A chain contains no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -239,7 +239,7 @@ _TYPES = {
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""For float32 operators, these constraints on float32 replace the constraints on integer types."""
+"""Constraints for float32 operators, by the constraint on integer types that each of them replaces."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -247,7 +247,7 @@ _OF_INTEGERS = frozenset(
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
-"""These constraints on scales and tables apply only to integer operators."""
+"""Constraints on scales and tables, which apply only to integer operators."""
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
@@ -276,7 +276,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Constraints and parsers of operators with float32 output. Operators that only move data are in OPSET."""
+"""Constraints and parsers of operators with float32 output, except for those that only move data."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:

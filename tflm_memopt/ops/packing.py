@@ -12,7 +12,7 @@ from tflm_memopt.format import limits
 
 
 class Packing(enum.IntEnum):
-    """Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C."""
+    """A fast kernel reads its constants in one of these layouts. The names in C begin with TMO_PACKING."""
 
     NONE = 0
     DSP_CONV = 1
@@ -28,7 +28,7 @@ class Packing(enum.IntEnum):
     DSP_ADD = 5
     """The three scales of ADD are stored as the kernel reads them."""
     DSP_DENSE = 6
-    """For a layer with a single pixel, the weights of three pairs of output channels alternate."""
+    """In a layer with a single output pixel, the weights of three pairs of output channels alternate."""
     RVV_CONV = 7
     """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
@@ -40,7 +40,7 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """A program with packed operators runs on one of these families of cores. The names in C begin with TMO_TARGET."""
+    """A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET."""
 
     GENERIC = 0
     """All cores can run programs without packed operators."""
@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs the cores of a family can run, with the cores' own family last."""
+        """Families whose programs a core of this family can run. The last element is the family itself."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -122,7 +122,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 WIDE = 1
-"""Code for scratch with room for all pixels that a packed convolution can compute at once, or the last five of a row.
+"""Code for a scratch size. The scratch has room for all pixels of a kernel call, or for the last five pixels of a row.
 
 The code for scratch of the usual size is 0. The code for scratch of n pixels is ROOM_FOR_PIXELS + n.
 """

@@ -34,7 +34,7 @@ def depthwise(context: OperatorContext) -> RowOp:
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over its whole input. For a batch, each pixel is one input."""
+    """Parse FULLY_CONNECTED as a convolution over its whole input. Each input of a batch becomes a pixel."""
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -201,7 +201,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX or ARG_MIN. Along int8 channels, the kernel reads one pixel, and otherwise a window of pixels."""
+    """Parse ARG_MAX or ARG_MIN. For int8 channels, the kernel reads pixels, and otherwise windows."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -356,7 +356,7 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window over all reduced elements. If channels are reduced, every channel becomes a pixel."""
+    """Return a window over all reduced elements. In a reduction of channels, every channel becomes a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:

@@ -38,15 +38,15 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
-    """Return the custom options of SUMS. The margins are the padding at the top, bottom, left and right."""
+    """Return the custom options of SUMS. `margins` is the padding at the top, bottom, left and right."""
     return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
 
 
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. Each sum takes `operands[k]` bytes in operand k. Each sum takes `made`
-    bytes in the output, or 0 if the output is rescaled.
+    """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes. In the output, each sum
+    takes `made` bytes, or 0 bytes if the output is rescaled.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
@@ -123,7 +123,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Return ADD_SUMS with operands in the rows that devices sent. A tensor of height 1 is one row."""
+    """Return the operator ADD_SUMS, which reads the rows that other devices sent. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

@@ -24,14 +24,14 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A multiplier is the factor `value` * 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
+    """A multiplier is the factor `value` * 2^(`shift` - 31). The `value` is 0 or in [2^30, 2^31), apart from MEAN."""
 
     value: int
     shift: int
 
 
 def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
-    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp. The result may be empty."""
+    """Return the fields `multipliers` and `shifts` of a RowOp, or no fields."""
     value, shift = ([m.value for m in multipliers], [min(m.shift, 127) for m in multipliers])
     return {"multipliers": np.array(value, np.int32), "shifts": np.array(shift, np.int8)} if multipliers else {}
 
@@ -145,8 +145,8 @@ def log2(scale: float) -> tuple[int, float]:
 
 def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
     """Return the factor and right shift that convert an int16 input of LOGISTIC and TANH to units of 1 / 12288
-    (micro/kernels/logistic_common.cc and tanh.cc). For a scale of 2^(n - 12) with n in `exact`, TFLM does not round the
-    factor.
+    (micro/kernels/logistic_common.cc and tanh.cc). If the scale is 2^(n - 12) and `exact` contains n, TFLM does not
+    round the factor.
     """
     power, distance = log2(scale_in)
     if distance < POWER_TOLERANCE and power + 12 in exact:
@@ -164,7 +164,7 @@ def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
 
 
 def log_softmax_inverse(scale_in: float) -> float:
-    """Return the factor that converts LOG_SOFTMAX's fixed point to its input. TFLM requires a factor below 1."""
+    """Return the factor that converts LOG_SOFTMAX's fixed point to its input. In TFLM, the factor must be below 1."""
     multiplier, _ = softmax(1.0, scale_in)
     return 2.0 ** (31 - multiplier.shift) / multiplier.value
 

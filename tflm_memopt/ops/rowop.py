@@ -1,6 +1,6 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
 iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. If an operator
-has a window, the kernel's description determines the rows. Otherwise `RowOp.access` states the rows.
+has a window, the kernel's description determines the rows. If there is no window, `RowOp.access` states the rows.
 """
 
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ class Rows:
 
 
 STRIDE_H = {
-    "scale_h": "RESIZE_BILINEAR has TFLM's height_scale_10, in 1/1024 of a row.",
+    "scale_h": "TFLM's height_scale_10 of RESIZE_BILINEAR, in 1/1024 of a row.",
     "new_rows": "SLIDING_SUM reads this number of new rows in each run.",
     "rows_in": "The input of RESIZE_BILINEAR_F32 has this number of rows.",
 }
 STRIDE_W = {
-    "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
+    "scale_w": "TFLM's width_scale_10 of RESIZE_BILINEAR, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
 """Operators without strides store these numbers in the fields `stride_h` and `stride_w`."""
@@ -78,7 +78,7 @@ class Window:
 
     @property
     def transposed(self) -> "Window":
-        """The window of the same operator after an exchange of height and width."""
+        """The window of an operator whose height and width are exchanged."""
         sizes = self.kernel_w, self.kernel_h, self.stride_w, self.stride_h, self.dilation_w, self.dilation_h
         return Window(*sizes, self.pad_left, self.pad_top)
 
@@ -91,9 +91,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that an operator without a window reads. Iteration y reads `extent` rows. Without a table,
-    the first row is `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`. Rows outside the
-    operand are left out.
+    """Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows.
+    Without a table, the first row is `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`.
+    Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -106,7 +106,7 @@ class Access:
     """
 
     def first(self, y: Ints, height: int) -> Ints:
-        """Return the first row that iteration y reads, or `height` if it reads none."""
+        """Return the first input row of iteration y, or `height` if the iteration reads no row."""
         if self.table is None:
             return (y * self.mul + self.add) // self.div
         rows = np.array(self.table, np.int64)[y]
@@ -114,7 +114,7 @@ class Access:
 
 
 def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Return the rows of each input that an output row needs. The first axis of a kernel's description is rows."""
+    """Return the rows of each input that an output row needs. A kernel's first axis counts rows."""
     return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
 
 
@@ -143,7 +143,7 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """The move adds this number, multiplied by the phase of the iteration, to `source`."""
+    """The move adds the product of this number and the iteration's phase to `source`."""
     period: int = 1
     shift: int = 0
 
@@ -157,8 +157,7 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if all iterations write into a single output row. The step `phase_step` then counts bytes of the output row.
-    """
+    """True if all iterations write into one output row. In this case, `phase_step` counts bytes of the output row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Operators read the buffer as this tensor, from the oldest row to the newest."""
+    """Tensor that operators read from the buffer, from the oldest row to the newest."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -219,8 +218,8 @@ class RowOp:
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """A bias for int16 activations takes 64 bits, the lower half first. A float32 bias is stored as its bits."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one for each operand and
-    one for the output. PRELU and LEAKY_RELU have one for positive and one for negative values.
+    """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have a multiplier for each
+    operand and one for the output. PRELU and LEAKY_RELU have a multiplier for positive and one for negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
@@ -241,7 +240,7 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including products with padding."""
     older: TensorId | None = None
-    """The rows of this state lie above row 0 of the input in place of padding, with the newest row last."""
+    """The input rows above row 0 are in this state instead of being padding, with the newest row last."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
@@ -395,8 +394,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row. Such inputs are not broadcast, and their elements are at
-        least as large as elements of the output.
+        """Inputs that the output may overwrite row by row: not broadcast, and with elements at least as large as the
+        output's.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # an int16 RELU6 is a max pool of one pixel
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
@@ -413,22 +412,22 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if the last byte of an output is written after all reads of its inputs. Only operators on one core can
-        have this property.
+        """True if the last byte of an output is written after all reads of its inputs. An operator that two cores share
+        does not have this property.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     def room(self, pixels: int = 0) -> int:
-        """Return the code for the scratch of a packed convolution. If `pixels` is not 0, the scratch has room for this
-        number of pixels.
+        """Return the code for the scratch size of a packed convolution (TMO_PACKING_DSP_CONV). If `pixels` is not 0,
+        the scratch has room for this number of pixels.
         """
         if self.packing is not Packing.DSP_CONV:
             return 0
         return ROOM_FOR_PIXELS + pixels if pixels else self.param
 
     def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0) -> int:
-        """Return the number of bytes of scratch of a packed kernel on one core. An iteration makes `columns` columns,
-        and `at_once` iterations run together.
+        """Return the number of bytes of scratch of a packed kernel on one core. An iteration makes `columns` columns.
+        One kernel call runs `at_once` iterations.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
@@ -445,8 +444,8 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles. Such an operator exchanges rows with other devices, or reads windows
-        and no state.
+        """True if the operator may run in tiles, because it exchanges rows with other devices, or reads windows and no
+        state.
         """
         return not self.access and (not self.stateful or self.message is not None)
 
@@ -473,9 +472,7 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return the first row of input k that each iteration y reads, and the row after the last one. The range may be
-        empty.
-        """
+        """For each iteration y, return the first row of input k that it reads, and the row after the last."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

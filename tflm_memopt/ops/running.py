@@ -1,6 +1,6 @@
 """Computes a mean over a sliding input by adding new rows to sums in a state, and subtracting old rows.
 
-Another state keeps the input rows whose values are in the sums. A reset fills both states with zeros. Addition and
+A second state keeps the input rows that the sums contain. A reset fills both states with zeros. Addition and
 subtraction of int32 sums are exact. A row that depends on padding is not kept, and is added only in the inference that
 computes it.
 """
@@ -26,9 +26,9 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return a sliding mean of several operands. The operands are the new rows, the buffer with the oldest rows, any
-    rows that depend on padding, and the sums. Each operand is a tuple of a tensor, its rows, and the number of rows to
-    read.
+    """Return a sliding mean of several operands. The operands are the new rows, the buffer with the oldest rows,
+    optional rows near the padding, and the sums. Each operand is a tuple of a tensor, its rows, and the number of rows
+    to read.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

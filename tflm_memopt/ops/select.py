@@ -46,7 +46,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return SELECT's `form` for reordered operands. `first[i]` is the new index of row i."""
+    """Return the parameter `form` of SELECT after its operands are reordered. `first[i]` is the new index of row i."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift

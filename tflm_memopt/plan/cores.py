@@ -38,7 +38,7 @@ MOST_SERIAL = 0.2
 LABELS = 1000
 """The search for balanced cores distinguishes at most this number of different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Number of multiply-accumulates that take as long as writing an output byte, with plain and with packed weights."""
+"""Writing an output byte takes as long as this number of multiply-accumulates, with plain and with packed weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
     times: tuple[float, float]
-    """Time that each core takes, in multiply-accumulates of a core that only runs the model."""
+    """Time of each core. The unit is the time of one multiply-accumulate on a core that runs only the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield divisions that give core 0 about the fraction `first` of the work, each with the fraction of extra work per
-    core.
+    """Yield divisions that give core 0 about the fraction `first` of the work. Each comes with each core's extra work,
+    as a fraction.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -193,7 +193,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Estimate which fraction of a pixel's work is done twice if each core computes some channels of the pixel."""
+    """Estimate the fraction of a pixel's work that both cores do if they divide the pixel's channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)

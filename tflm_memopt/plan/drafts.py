@@ -24,19 +24,19 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     buffers: tuple[Buffer, ...] = ()
-    """Buffers of the step that are not in `whole`."""
+    """Buffers of the step other than whole tensors."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
     group: tuple[int, Candidate] | None = None
-    """Index of the region, and the operators of the group. An operator that TFLM's kernel runs has None."""
+    """Index of the region, and the operators of the group. None stands for an operator of TFLM."""
 
     def keys(self) -> list[tuple[Role, int]]:
         return [(h.role, h.key) for h in self.buffers]
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...], *, placed: bool = True) -> Draft:
-    """Without `placed`, the draft has only a lower bound of its size, and no minimum distances."""
+    """If `placed` is false, the draft has a lower bound of its size, and no minimum distances."""
     distances, buffers = constraints(ranges) if placed else {}, tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum of its search, and time per operator outside the search."""
+"""Seconds at normal effort: MOST for a conversion, at least LEAST for its search, PER_OPERATOR for each operator."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of a time budget for ordering operators, for finding groups, and for layouts of single groups."""
 FIRST = 0.75
 """Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""A search may spend up to this multiple of an equal share if several searches divide a budget."""
+"""If several searches divide a budget, a search may spend this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000
 LAYOUTS = 2.4
-"""Time of all work after the search, as a multiple of the time of exact layouts."""
+"""Planning time after the search, divided by the time for exact layouts."""
 EXACT = 0.5
 """Time limit of an exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
 
@@ -58,7 +58,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
     """Estimate the remaining seconds of a conversion after `found` of `searches` searches.
 
-    `layouts` is the time limit of the exact layouts of a plan, in seconds.
+    The argument `layouts` is the time limit for the exact layouts of a plan, in seconds.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -112,8 +112,8 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left, and otherwise record the name of the
-        search step `part`.
+        """Return whether more than `seconds` seconds are left. If not, record that the search step `part` was
+        shortened.
         """
         if self.left > seconds:
             return True

@@ -28,9 +28,8 @@ class LoopNest:
     tile: int = 0
     """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
-    """Number of groups into which the channels are divided."""
     sums: bool = False
-    """Whether all channel groups add to the same int32 sums. A last pass converts the sums to pixels."""
+    """Whether all channel groups add to the same int32 sums. After the last group, the sums are converted to pixels."""
 
     @property
     def recomputes(self) -> bool:
@@ -70,8 +69,8 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator computes `row`. `stripe` has the stripes of the operator that reads
-        the row.
+        """Return the stripes in which an operator computes `row`. The argument `stripe` has the stripes in which the
+        next operator reads the row.
         """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 

@@ -39,7 +39,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """A rolling buffer of `depth` pixels for `rows` rows of each stripe (plan/iteration/column_windows.py)."""
+    """A buffer with a few columns of a tensor: `depth` pixels for each of `rows` rows of a stripe."""
 
     rows: int
     depth: int
@@ -70,7 +70,7 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""Value of PlacedState.tensor for a counter of the inferences until a sliding input is complete."""
+"""Value of PlacedState.tensor for the counter of inferences of a sliding input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Plan:
     pauses: tuple[int, ...] = ()
     """Pauses, each given by the number of iterations before it, in ascending order."""
     shardings: tuple[GroupSharding, ...] = ()
-    """How the two cores divide each group. Plans for one core have no entries."""
+    """How the two cores divide each group, or no entries for one core."""
     wide: bool = False
     """Whether packed convolutions have scratch for as many pixels as one kernel call can compute."""
     slow: tuple[SlowTensor, ...] = ()

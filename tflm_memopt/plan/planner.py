@@ -43,7 +43,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each further layout allows groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each layout after the first allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4
@@ -66,7 +66,7 @@ class Options:
     rematerialisation: bool = True
     reverse: bool = True
     effort: float = 1.0
-    """Factor of the time budget, which all operator orders share."""
+    """Factor by which the time budget of the search is multiplied."""
     tiles: Settings | None = NO_RECOMPUTE
     """Techniques for groups that compute tiles, or None if groups may only compute whole rows."""
     two_rows: bool = False
@@ -185,7 +185,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # Groups get fewer bytes in the next attempt.
+            room = min(room - (plan.head - limit), worst - 1)  # The next attempt allows groups fewer bytes.
         return None
 
     def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
@@ -402,9 +402,7 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).chain if group.is_reversed else self._chains[number]
 
     def _new_traced(self, number: int, group: Candidate) -> tuple[Trace, Callable[..., Draft]]:
-        """Return the simulated iterations of a group, and a function that returns the group's plan step with its
-        buffers.
-        """
+        """Return the simulated iterations of a group, and a function that makes the group's step of the plan."""
         chain = self._chain(number, group)
         trace, rolling_buffers = groups.rebuild(chain, group)
         at_border = groups.border(chain, group.first, group.last)
@@ -467,8 +465,8 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield the plan of each planner with the smallest arena head within `macs`, or a plan in `known` that is at least
-    as good.
+    """Yield the best plan of each planner for at most `macs` multiply-accumulates, or a plan in `known` that is at
+    least as good.
     """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)

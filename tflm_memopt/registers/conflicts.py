@@ -42,7 +42,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Divide accesses into sets. Each access joins the first set for which `fits` is true, or starts a new set."""
+    """Divide accesses into sets. Each access joins the first set for which `fits` is true, or else starts a new set."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)

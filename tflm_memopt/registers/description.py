@@ -38,7 +38,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Byte offset of a field's register, and index of the field's lowest bit. For an array, the place is that of the
+    """Byte offset of a field's register, and index of the field's lowest bit. The place of an array is the place of its
     first element.
     """
 
@@ -72,9 +72,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads this field. A field in its own list is never read with others."""
+    """Fields that change when the driver reads this field. A field that lists itself is always read alone."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes this field. A field in its own list is never written with others."""
+    """Fields that change when the driver writes this field. A field that lists itself is always written alone."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
@@ -127,7 +127,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C struct. The size `nbytes` is 0 until the fields have places."""
+    """Fields and groups that form one C struct. The field `nbytes` is 0 until every field has a place in a register."""
 
     name: str
     members: tuple[Field | SubGroup, ...]

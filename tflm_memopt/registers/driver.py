@@ -8,7 +8,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Start and end of a piece of source, in bytes. The end is the position after the last byte."""
 Context = tuple[int, ...]
-"""Indices of the branches and loops around a statement, outermost first. Statements with equal indices run equally
+"""Indices of the branches and loops around a statement, outermost first. Statements with equal tuples run equally
 often, in source order.
 """
 
@@ -68,7 +68,7 @@ class FieldAccess:
     context: Context
     host: Host
     span: Span
-    """The piece of source that is replaced: the field's expression, or the whole assignment."""
+    """The source text that the accessor call replaces: a field's expression, or a whole assignment."""
     operator: str = ""
     """Operator of an assignment, such as =, += or ++, or "" for a read in an expression."""
     value: Span | None = None
@@ -103,7 +103,7 @@ class Function:
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """For the index of each branch or loop: the accesses and variables in its condition."""
+    """The accesses and variables in the condition of each branch or loop, by its index."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
 

@@ -1,5 +1,5 @@
-"""Merges nested groups of fields into the groups around them (6.4.3). A group stays if a pointer or an unknown index
-leads to it.
+"""Merges nested groups of fields into the groups around them (6.4.3). A nested group is not merged if code reaches it
+by a pointer or an unknown index.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from tflm_memopt.registers.description import BitPlace, Description, Field, Regi
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 Groups = Mapping[str, RegisterGroup]
-"""Groups by name, after the merge. A group comes after the groups that it contains."""
+"""Groups by name, after nested groups were merged. A group comes after the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)

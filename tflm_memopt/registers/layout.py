@@ -18,7 +18,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Value that a write puts into unused bits. With None, a write keeps the unused bits."""
+    """Value that a write puts into unused bits, or None if a write keeps them."""
 
     @property
     def count(self) -> int:
@@ -56,8 +56,8 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the mask of the bits that must be read before a write of the bits `written`, and be written back. The
-        mask is 0 if the write needs no read.
+        """Return the mask of the bits that must be read before a write of the bits `written`, and be written back.
+        Return 0 if the write needs no read.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
@@ -100,7 +100,7 @@ def fixed(groups: Groups) -> Layout:
 
 
 def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
-    """Choose places by a heuristic, which begins with the most frequent and largest combinations of fields.
+    """Assign fields to registers by a heuristic, which begins with the most frequent and largest combinations.
 
     The argument `regions` has the fields of each set of combined accesses. Fields whose accesses have effects get
     registers of their own.

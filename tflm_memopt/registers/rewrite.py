@@ -71,7 +71,7 @@ class _Writer:
                 self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Return the variable with the value of each access."""
+        """Return the name of the variable that holds the value of each access, by the access's index."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}
@@ -94,7 +94,6 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Store all combined values in variables, which the last write writes together."""
         *early, last = region
         kept: dict[int, Text] = {}
         for access in early:

@@ -58,7 +58,7 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # The parser raises any exception if a file is not SVD.
+    except Exception as error:  # If a file is no SVD, the parser raises any exception.
         what = f"the description is not valid CMSIS-SVD: {error}"
         raise lines.of().error(what, "check the file against CMSIS-SVD.xsd") from error
     if not reader.devices:
@@ -245,7 +245,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text includes the side
+    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text also describes side
     effects of accesses. An array of groups becomes an SVD cluster.
     """
     root = ET.Element("device", schemaVersion="1.3")

@@ -24,7 +24,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
-if TYPE_CHECKING:  # The import would slow down the command.
+if TYPE_CHECKING:  # Importing the classes would slow down the command.
     from tflm_memopt.answers.batch import Batch
     from tflm_memopt.answers.exploration import Exploration
     from tflm_memopt.answers.fits import BoardReport, Fits
@@ -152,9 +152,6 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Describe in a few words whether a model fits a board. The argument `refused` is the reason why TFLM refuses the
-    model.
-    """
     words, summary = ("TFLM refuses it", "no") if refused else facts.fit_on_board(fit)
     if fit.lacking and words == fit.missed:
         words = f"lacks {', '.join(fit.lacking)}"
@@ -233,7 +230,7 @@ def _facts(found: Iterable[Fact]) -> Table:
 
 
 def _arenas(report: Report) -> RenderableType:
-    # The import is slow, and only `optimize` needs it.
+    # The module is slow to import, and only `optimize` needs it.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
     table = AnswerTable("arena, B", ">head", ">tail", ">total")

@@ -1,8 +1,8 @@
 """Turns resource variables into states: tensors that persist between inferences.
 
-A variable is a state if each inference first reads the variable and then assigns it once. A variable that is not a
-state stays builtin. The operators READ_VARIABLE and VAR_HANDLE of a state are removed, and a CALL_ONCE that only fills
-states with initial values is removed.
+A variable is a state if each inference first reads the variable and then assigns it once. All other variables stay
+resource variables of TFLM. The operators READ_VARIABLE and VAR_HANDLE of a state are removed, and a CALL_ONCE that only
+fills states with initial values is removed.
 
 At a reset, TFLM fills all bytes of a variable with the zero point of the assigned tensor (micro_resource_variable.cc).
 """
@@ -41,8 +41,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Map the index of each operator that uses builtin variables to the reason why it stays builtin. One reason is a
-    subgraph that fills the variable together with another builtin variable.
+    """Map the index of each operator that uses builtin variables to the reason why it stays builtin. For example, a
+    subgraph may fill the variable together with another builtin variable.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

@@ -24,14 +24,13 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Maps operators that can compute some output channels to their constant operands, and each operand to its axis of
-channels.
+"""Operators that can compute some of their output channels. For each constant operand, the axis of the channels is
+given.
 """
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Maps operators that compute each channel alone to their constant operands, and each operand to its axis of channels.
-"""
+"""Operators that compute each channel alone. For each constant operand, the axis of the channels is given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Computes the rows near the edges of a sliding input again, because they depend on padding.
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
-padding and are computed again in each inference. An operator that reads all rows gets a tensor with the first, kept,
-new and last rows. If two branches meet, both get the number of edge rows of the branch with more edge rows.
+padding and are computed again in each inference. An operator that reads all rows reads them from one joined tensor. If
+two branches meet, both get the number of edge rows of the branch with more edge rows.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ class Slid(NamedTuple):
     whole: Rows
     new: int
     top: int = 0
-    """Number of rows at the top that depend on padding."""
+    """Number of the first rows that depend on padding."""
     bottom: int = 0
-    """Number of rows at the bottom that depend on padding."""
+    """Number of the last rows that depend on padding."""
 
     @property
     def older(self) -> int:
@@ -74,8 +74,8 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor with a slice of the joined rows of several tensors. The rows have the size of the rows of
-        `like`.
+        """Return a tensor with a slice of the joined rows of several tensors. Each row has as many bytes as a row of
+        the tensor `like`.
         """
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:

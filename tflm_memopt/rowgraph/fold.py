@@ -29,7 +29,7 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 def fold(graph: RowGraph, whole: Collection[TensorId] = ()) -> tuple[Mapping[int, RowOp], ChannelMasks]:
     """Remove dead channels from the operators, and return the operators and a mask of each tensor's remaining channels.
-    Tensors in `whole` keep all channels.
+    The tensors in `whole` keep all their channels.
     """
     order = [i for region in graph.regions for i in region.ops]
     ops = [graph.ops[i] for i in order]
@@ -87,7 +87,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Add to `masks` all channels on which the masked channels depend."""
+    """Add to `masks` every channel that influences a channel in `masks`."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):

@@ -25,7 +25,7 @@ class Space(enum.Enum):
     STATE = "state"
     """A rolling buffer keeps the rows from one inference to the next."""
     LINK = "link"
-    """Another device sends the rows in order."""
+    """Another device sends the tensor's rows in ascending order."""
     SLOW = "slow"
     """All rows are in slow memory outside the arena, for example PSRAM."""
 

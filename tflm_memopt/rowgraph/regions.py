@@ -2,7 +2,7 @@
 
 No path of the graph may leave a region and return to it, since then no order of the operators would be possible. An
 operator's level is the number of changes from unsupported to supported operators on a path from the inputs. A region
-consists of connected operators that have one level.
+consists of connected operators of one level.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -67,8 +67,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return sets of connected operators with equal levels, in the order of the model.
 
-    A set is omitted if all its operators only change shapes. All operators that exchange rows with other devices are in
-    one set, since a custom operator resumes where it waited.
+    A set without any computing operator is omitted. All operators that exchange rows with other devices are in one set,
+    since a custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -117,8 +117,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the operators that only change a shape and that must stay in the graph. Also return, for each tensor that
-    only shape operators read, the output that replaces the tensor.
+    """Return the operators that only change a shape and that must stay in the graph. For each tensor that only shape
+    operators read, also return the output that replaces the tensor.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
-whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. The RAM is at least the size
-of the tensors that are complete when the multiplication starts. For each limit of the RAM, the repetition with the
-fewest multiply-accumulates is tried (convert/frontier.py).
+whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. RAM must hold at least the
+tensors that are complete when the multiplication starts. For each limit of the RAM, the repetition with the fewest
+multiply-accumulates is tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,16 +26,15 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators, or of the whole model if the choice is for all readers.
-    """
+    """Number of multiply-accumulates of the repeated operators. The result of choices() has those of the model."""
     bound: int
     """Largest total size in bytes of the tensors that are complete when an operator starts to read a repeated tensor.
     """
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return choices of operators that may run twice. The first choice is empty, and each later choice saves RAM and
-    costs time.
+    """Return choices of operators that may run twice. The first choice repeats no operator, and each later choice saves
+    RAM and costs time.
     """
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]

@@ -26,8 +26,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    Only the first `layers` operators may compute only new rows, or all operators if `layers` is None. A smaller number
-    of layers often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
+    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A smaller number of
+    layers often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
     `n`.
     """
     graph = annotated.graph

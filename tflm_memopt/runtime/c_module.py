@@ -221,13 +221,13 @@ def harness(
     """Return the C text of a test program, which prints the result of the self-test and then runs the module N times.
 
     The program takes three arguments: N, the input file and the output file. The input file has the bytes of all
-    inputs, run by run. The program writes the bytes of all outputs to the output file, run by run. A streamed input has
-    all its rows. The data of an external input begin with five uint32: number of bytes, pitch, x, y and format of the
-    frame.
+    inputs, run by run. The program writes the bytes of all outputs to the output file, run by run. The file has all
+    rows of a streamed input. The data of an external input begin with five uint32: number of bytes, pitch, x, y and
+    format of the frame.
 
     The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
-    three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full
-    window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
+    three uint32 precede the data of each run: 1 to reset the module, 1 if only the last inference has a full window,
+    and the number of inferences. The argument `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

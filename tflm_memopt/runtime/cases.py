@@ -161,8 +161,8 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Pair each run of the rewritten model with a run of the original model. The values are converted to the original
-    formats.
+    """Pair each run of the rewritten model with a run of the original model. The values of a rewritten model's inputs
+    are converted to the formats of the original inputs.
     """
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]

@@ -36,7 +36,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> Array:
 
 
 def dequantize(values: Array, form: Format) -> NDArray[np.float32]:
-    """Convert values of the format `form` to float32: `scale * (q - zero point)` in float64
+    """Convert quantized values to float32 by `scale * (q - zero point)`, computed in float64
     (kernels/internal/reference/dequantize.h).
     """
     scale, zero_point = _affine(form)

@@ -14,9 +14,7 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference. Its arguments are the inputs and the index of the run. The function returns TFLM's
-status (0: success).
-"""
+"""Function that runs an inference for the inputs and the index of the run, and returns TFLM's status (0: success)."""
 
 ABORT = 15
 """Value of kTfLiteAbort in TFLM's wheel. The custom operator returns this status while rows of a streamed input are
@@ -100,7 +98,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # The empty source makes every read after the inference fail.
+    wheel.set_source(TmoSource())  # An empty source makes every later read fail.
     return status
 
 

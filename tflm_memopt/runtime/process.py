@@ -47,7 +47,7 @@ class Outcome:
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Reason for a failure, as a phrase that follows the words "the model". The phrase is "" after success."""
+    """Reason for a failure, as a phrase that follows the words "the model". After success, the phrase is ""."""
     seconds: float = 0.0
 
 
@@ -64,8 +64,8 @@ def run_model(
     """Run `runs` inferences of a model with `outputs` outputs under TFLM's official wheel.
 
     The array `inputs[k][r]` is the whole value of input k in run r, even if the input is streamed or external. The
-    argument `input` is the place of the input, as in `Changes.input`. Before each run in `resets`, the interpreter is
-    reset. A model made for two cores runs on `cores` threads with random delays.
+    argument `input` states where the application puts the input, as in `Changes.input`. Before each run in `resets`,
+    the interpreter is reset. A model made for two cores runs on `cores` threads with random delays.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)

@@ -10,7 +10,7 @@ from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 Swaps = Mapping[int, Sequence[int]]
-"""Maps an inference to the runs that repeat the inference with two inputs exchanged. Keys and values are indices."""
+"""Maps the index of an inference to the runs that repeat it with two inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
@@ -27,8 +27,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the index of the inference with the most differences. Counted are differences between two outputs, and
-    changes of outputs after an exchange of two inputs.
+    """Return the index of the inference with the most differences. It counts differences between two outputs, and
+    changes of outputs if two inputs are exchanged.
 
     The argument `outputs` has the values of `tensors` in all runs.
     """

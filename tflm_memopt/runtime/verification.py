@@ -37,7 +37,7 @@ class ModuleRuns:
     sanitized: bool
     runs: int
     ports: tuple[PortBytes, ...]
-    """Comparison of each model output. The tuple is empty if the module did not run."""
+    """Comparison of each model output, or no comparisons if the module did not run."""
     selftest: int
     """Number of wrong bytes in the self-test of the module."""
     failure: str = ""

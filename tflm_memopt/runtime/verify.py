@@ -67,7 +67,7 @@ def verify(
 ) -> Verification:
     """Run both models on random inputs, extreme inputs and the user's inputs, and compare all output bytes.
 
-    The module convert/verify.py describes the parameters and errors, and also compares constants.
+    The function convert.verify.verify() has the same parameters and errors.
     """
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
@@ -156,7 +156,7 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run further cases while time is left. The argument `drawn` is the number of earlier random cases.
+        """Run further cases while time is left. The argument `drawn` is the number of earlier random inferences.
 
         Return the outcomes, the number of further cases, and the number of cases from every_value(). If there are no
         further cases, return the outcomes `first`.
@@ -231,8 +231,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the formats of the rewritten model.
 
-    The inference takes the first of the user's arrays `inputs`, or random inputs. Exchanging two random inputs changes
-    the outputs, if possible. Raises ModelError if the models differ, and the errors of verify().
+    The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two random
+    inputs changes the outputs. Raises ModelError if the models differ, and the errors of verify().
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

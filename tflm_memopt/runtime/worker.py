@@ -106,7 +106,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Return the exit code of the fork, or the negative number of the signal that ended the fork."""
+    """Return the exit code of the child process, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The fork must not outlive its parent.
@@ -132,7 +132,7 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 def serve() -> None:
     with contextlib.suppress(RuntimeUnavailable):  # The log of each model contains the error.
         wheel.require()
-    gc.freeze()  # Otherwise, garbage collection in a fork would copy shared memory.
+    gc.freeze()  # Without freeze(), garbage collection in a fork would copy shared memory.
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)

@@ -24,8 +24,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""An Order function gets a node and the index of an input. The function returns the step at which the kernel last
-reads each input element, and the step at which the kernel first writes each output element.
+"""Function that gets a node and the index of an input. It returns the step at which the kernel last reads each input
+element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -35,9 +35,9 @@ ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
 class KernelOrder:
     order: Order
     types: tuple[tuple[str, str], ...] = ALIKE
-    """Tests verify the access order for these pairs of input and output types."""
+    """Pairs of input and output types for which tests verify the access order."""
     operands: int = 1
-    """The access order is known for this number of inputs, beginning with input 0."""
+    """Number of first inputs for which the access order is known."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -122,11 +122,11 @@ CMSIS_NN = frozenset(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
     )
 )  # fmt: skip
-"""CMSIS-NN has its own kernels for these operators (tensorflow/lite/micro/kernels/cmsis_nn)."""
+"""Operators for which CMSIS-NN has kernels (tensorflow/lite/micro/kernels/cmsis_nn)."""
 ESP_NN = frozenset(
     ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "SOFTMAX")
 )
-"""ESP-NN has its own kernels for these operators (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
+"""Operators for which ESP-NN has kernels (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
@@ -157,12 +157,12 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-"""These operators change only the shape. The kernels of RESHAPE and SQUEEZE copy nothing if input and output are the
-same memory (reshape.cc, squeeze.cc).
+"""Operators that change only the shape of a tensor. The kernels of RESHAPE and SQUEEZE copy nothing if input and output
+are the same memory (reshape.cc, squeeze.cc).
 """
 SLICES = frozenset(("SLICE", "STRIDED_SLICE"))
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
-"""TFLM ignores these options of STRIDED_SLICE."""
+"""Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 

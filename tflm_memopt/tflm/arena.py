@@ -63,7 +63,7 @@ class Arena:
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
+    """Names of the operators whose allocations are unknown. If the list is not empty, all sizes are lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""
@@ -113,7 +113,7 @@ def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, lib
         replay = _replay(source, abi, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
-    ample = aligned(sum(size + align for _, size, align in events))  # this size has room for all allocations at once
+    ample = aligned(sum(size + align for _, size, align in events))  # has room for all allocations at once
     ends = _ends(events, ample)
     if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
@@ -274,7 +274,7 @@ def _plan(replay: _Replay) -> None:
     offsets = offline_offsets(replay.tree, tensors)
     for graph in replay.graphs:
         for i, tensor in graph.tensors.items():
-            # like TFLM, this code uses the offset of subgraph 0's tensor
+            # TFLM uses the offset of the tensor in subgraph 0
             if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
     wanted = _wanted(replay).requests
@@ -335,9 +335,9 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the size of the smallest arena in which all events fit. In an ample arena, the events use `total` bytes.
-    An arena that lacks `missing` bytes must grow by at least `missing - ALIGNMENT` bytes, because alignment gaps can
-    shrink.
+    """Return the size of the smallest arena in which all events fit. In a sufficiently large arena, the events use
+    `total` bytes. An arena that lacks `missing` bytes must grow by at least `missing - ALIGNMENT` bytes, because
+    alignment gaps can shrink.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

@@ -20,7 +20,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 @dataclass(frozen=True, slots=True)
 class Persistent:
-    """AllocatePersistentBuffer reserves these bytes in the tail, aligned to 16."""
+    """Bytes that AllocatePersistentBuffer reserves in the tail, aligned to 16."""
 
     nbytes: int
 
@@ -41,8 +41,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate reserves the bytes of a variable in the tail when the variable first gets a
-    value, in the subgraph that creates the variable's handle.
+    """Bytes of a variable. MicroResourceVariables::Allocate reserves them in the tail, in the subgraph that creates the
+    variable's handle.
     """
 
     handle: Tensor

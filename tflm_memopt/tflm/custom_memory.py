@@ -104,7 +104,7 @@ def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _channels(nbytes: int, more: int = 0) -> Prepare:
-    """Return an Init that allocates `nbytes` bytes for each channel and for each of `more` further channels."""
+    """Return an Init that allocates `nbytes` bytes for each of `num_channels + more` channels."""
 
     def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent((int(options["num_channels"]) + more) * nbytes)

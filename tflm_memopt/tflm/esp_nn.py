@@ -84,7 +84,7 @@ def depthwise_bytes(w: ConvShape) -> int:
 
 
 def _padded_input(w: ConvShape) -> int:
-    """Return the size in bytes of a padded copy of the input or of some rows, or 0 without padding."""
+    """Return the size in bytes of a padded copy of the whole input or of some input rows, or 0 without padding."""
     if w.pad_h or w.pad_w:
         wide, high = 2 * w.pad_w, 2 * w.pad_h
     else:

@@ -48,7 +48,7 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 def _order(requests: Sequence[Need]) -> list[int]:
     """Return the indices of the buffers in the order in which TFLM places them. Buffers with offline offsets come
-    first. Among all other buffers, larger ones come first, and later ones among equally large ones.
+    first. Larger buffers come before smaller ones, and of equally large buffers, the later one comes first.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]

@@ -104,7 +104,7 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 def transpose_conv(node: Node) -> Shapes:
     """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. A
-    convolution with the same filter must turn the output's shape into the input's.
+    convolution of the output with the filter must give the input's shape.
     """
     units, kernel_h, kernel_w, group = of(node, "i1")
     batches, h, w, channels = of(node, "i2")

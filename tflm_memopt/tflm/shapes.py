@@ -22,7 +22,7 @@ FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
 SPACE_TO_BATCH = "SPACE_TO_BATCH_ND"
 Alike = Callable[[Shape, Shape], bool]
-"""This function returns whether a kernel accepts the shape in the file instead of the computed shape."""
+"""Function that returns whether a kernel accepts the shape in the file instead of the computed shape."""
 
 
 def exactly(stated: Shape, computed: Shape) -> bool:

@@ -48,7 +48,6 @@ _OPTIONS = "tensorflow/compiler/mlir/lite/core/c/builtin_op_data.h"
 _TYPES = "tensorflow/lite/kernels/internal/types.h"
 
 STRUCTS: Mapping[str, Struct] = {
-    # These structs belong to the interpreter.
     "SingleArenaBufferAllocator": Struct((36, 4), (72, 8), "arena_allocator/single_arena_buffer_allocator.h"),
     "GreedyMemoryPlanner": Struct((44, 4), (72, 8), "memory_planner/greedy_memory_planner.h"),
     "MicroAllocator": Struct((36, 4), (72, 8), "micro_allocator.h"),
@@ -106,7 +105,6 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
-    # These structs are the state of builtin operators.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
@@ -154,7 +152,6 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
-    # These structs are the state of TFLM's own custom operators.
     "tflm_signal::CircularBuffer": Struct((24, 4), (40, 8), "signal/src/circular_buffer.h"),
     "signal::DelayParams": Struct((20, 4), (32, 8), "signal/micro/kernels/delay.cc"),
     "signal::EnergyParams": Struct((8, 4), (8, 4), "signal/micro/kernels/energy.cc"),

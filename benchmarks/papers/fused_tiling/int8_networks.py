@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices.
 
-The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers by
-channels. As in the thesis, an integer program chooses the first layer that is split by channels. Figures are the sizes
-of arena and model file together on one device, in MB of 10^6 bytes. The thesis counts float32 values, without the
-weights of dense layers.
+The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers are
+split by channels. As in the thesis, an integer program chooses the first layer that is split by channels. Figures are
+the sizes of arena and model file together on one device, in MB of 10^6 bytes. The thesis counts float32 values, without
+the weights of dense layers.
 """
 
 from collections.abc import Callable, Mapping, Sequence

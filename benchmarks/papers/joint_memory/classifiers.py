@@ -59,7 +59,7 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
 
 
 def rounded(channels: float, to: int = 8) -> int:
-    """Round to the nearest multiple of 8, or up if the nearest multiple is more than a tenth smaller.
+    """Round to a multiple of 8: up if the nearest multiple is more than a tenth smaller, and to the nearest otherwise.
 
     >>> rounded(0.35 * 96), rounded(0.35 * 24)
     (32, 8)

@@ -1,9 +1,9 @@
 """Compare the RAM that msf-CNN (Huang and Baccelli) publishes for three networks with arenas of tflm-memopt.
 
-    python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
+DIR is the folder with the layer lists of the networks. The published bytes omit the network's input and output. For
+tflm-memopt, the size of a whole arena with an external input is stated. 1 kB is 1000 B.
 
-DIR is the folder with the layer lists of the networks. The published bytes omit the network's input and
-output. The bytes of tflm-memopt are whole arenas with an external input. 1 kB is 1000 B.
+Usage: python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg, to draw MobileNetV2-0.35
 """
 
 import json
@@ -49,7 +49,7 @@ The peaks are `peak_mem_usage` in the files result.json of the repository TinyPA
 """
 
 Points = Sequence[tuple[float, float]]
-"""RAM in kB and F of several plans, beginning with the smallest plan."""
+"""RAM size in kB and compute factor F of each plan, beginning with the smallest plan."""
 
 
 def ours(nets: Path, name: str) -> Points:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the inference ends. A
- * program that does not call these functions does not link them.
+ * program that calls none of the functions of this header does not link them.
  *
  * Both cores use the same `tmo_team team = {wake, wait, &context};`. Core 1 runs `for (;;) tmo_run_worker(&team);`, and core 0 calls
  * `tmo_run_shared(&team, program, io, workspace);` for each inference. */
@@ -18,9 +18,9 @@ extern "C" {
  *
  * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
  * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,
- * and a MEMW instruction on Xtensa. Semaphores and task notifications of an operating system, and C11's release stores, contain these instructions. A
- * call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not yet matched by a
- * return of wait().
+ * and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications and C11's release stores contain these barrier
+ * instructions. A call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not
+ * yet matched by a return of wait().
  *
  * A core calls wait(context, core) with its own number. wait() returns as soon as wake() was called for this core more often than wait() has
  * returned. A call of wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB

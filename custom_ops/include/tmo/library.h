@@ -2,7 +2,7 @@
 /* A tmo_library is a table of library functions. An application that uses the table links only the code that its models need.
  *
  * The converter writes a file NAME_library.c, which compiles the code that the models need (tmo/embed.h) and exports the table NAME_library. A linker
- * with garbage collection then drops all code that no table refers to. */
+ * with garbage collection omits all code that no table refers to. */
 #ifndef TMO_LIBRARY_H_
 #define TMO_LIBRARY_H_
 

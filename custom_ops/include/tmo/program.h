@@ -11,7 +11,7 @@
 
 #include "tmo/kinds.def"
 
-#define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program are the characters "TMO1", which give this number. */
+#define TMO_MAGIC 0x314F4D54u /* A program begins with the four characters "TMO1", which have this value as a little-endian number. */
 #define TMO_VERSION 4
 #define TMO_NONE 0xFFFFu /* In a table of input rows, this value stands for an iteration that reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
@@ -25,7 +25,7 @@
 #define TMO_MAX_PLACES 8388608u /* ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's index. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-/* An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by 15 - shift bits. */
+/* An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
 #define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index is stored as a pixel with this many one-byte channels. */
@@ -33,12 +33,12 @@
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
 #define TMO_PROGRAM_BASE 255 /* If tmo_tensor.base has this value, the tensor is a constant in the program. */
-#define TMO_LINK_BASE 254 /* A tensor with this value of tmo_tensor.base consists of rows that devices send to each other. */
+#define TMO_LINK_BASE 254 /* If tmo_tensor.base has this value, devices send the rows of the tensor to each other. */
 #define TMO_LOOP_DEPTH 4 /* At most this many loops are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. With this many values, the
- * weights of two channels fit the cache of the core. */
+/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. The weights of two channels with
+ * this many values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* A packed convolution copies at most this many int16 input values for the pixels that it computes at once. */
 #define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for n pixels if tmo_op.at_once is this number + n. */
@@ -59,7 +59,7 @@
 #define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
-/* A program with packed operators runs on one of these families of cores. The names in C begin with TMO_TARGET. */
+/* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
 enum {
   TMO_TARGET_GENERIC = 0, /* All cores can run programs without packed operators. */
   TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, or with Armv8-M and the DSP extension. */
@@ -68,7 +68,7 @@ enum {
   TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
-/* Layout of an operator's constants for a fast kernel, with the prefix TMO_PACKING in C. */
+/* A fast kernel reads its constants in one of these layouts. The names in C begin with TMO_PACKING. */
 enum {
   TMO_PACKING_NONE = 0,
   /* Two weights A and B of adjacent output channels are stored as the int16 number 256 * B + A, for the instruction SMLAD. */
@@ -77,7 +77,7 @@ enum {
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD are stored as the kernel reads them. */
-  TMO_PACKING_DSP_DENSE = 6, /* For a layer with a single pixel, the weights of three pairs of output channels alternate. */
+  TMO_PACKING_DSP_DENSE = 6, /* In a layer with a single output pixel, the weights of three pairs of output channels alternate. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
@@ -89,10 +89,10 @@ enum {
   TMO_LAYOUT_HWC = 0, /* Rows are stored in ascending order. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Rows are stored in descending order. */
   TMO_LAYOUT_PIXELS_REVERSED = 2, /* Rows and pixels are stored in descending order. Only tensors of tiled groups have pixels in descending order. */
-  TMO_LAYOUT_STATE = 16, /* The layout TMO_LAYOUT_STATE + i means that rows are stored in rolling buffer i of the state. */
+  TMO_LAYOUT_STATE = 16, /* The layout `TMO_LAYOUT_STATE + i` means that rows are stored in rolling buffer i of the state. */
 };
 
-/* Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field base. */
+/* Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`. */
 enum {
   TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before each run. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
@@ -100,13 +100,13 @@ enum {
   TMO_INPUT_LINK = 3, /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
-/* Properties of an operator. */
+/* The field tmo_op.flags of an operator combines these properties. */
 enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, for example as the minuend of SUB. */
-  TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
+  TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace before a group of operators runs. */
 };
 
@@ -115,10 +115,11 @@ enum {
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose index follows as a uint16_t. */
-  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. The code is followed by the index of the operator and the number of
+  /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. TMO_LOOP_SKIP is followed by the index of the operator and the number of
    * skipped stripes, each as a uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  TMO_LOOP_REPEAT = 0xfe, /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. The next two bytes are the number of repetitions. */
+  /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After the code, two bytes hold the number of repetitions. */
+  TMO_LOOP_REPEAT = 0xfe,
   TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the loop codes of the group. */
 };
 
@@ -126,14 +127,14 @@ enum {
 enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
-  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes the columns below the field cut, and core 1 computes all other columns. */
-  /* Core 0 computes the channels below the field cut, and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers
+  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes the columns below the field `cut`, and core 1 computes all other columns. */
+  /* Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers
    * of input and output channels, can be split by channels. Packed operators are split at a multiple of 4 channels, and operators with
    * TMO_PACKING_DSP_DENSE at a multiple of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Limits of the output of a float32 operator, in bits 0 to 3 of the field float_form. */
+/* Limits of the output of a float32 operator, in bits 0 to 3 of the field `float_form`. */
 enum {
   TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
@@ -143,7 +144,7 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in the bits of the field float_form from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and
+/* Function of a float32 operator, in the bits of the field `float_form` from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and
  * CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from
  * EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
@@ -196,8 +197,8 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* The option align_corners is set. */
 };
 
-/* The field select_form has four bits for each operand of SELECT. The lower two of the four bits are the index of the operand's row among all rows
- * that an iteration reads. */
+/* The field `select_form` has four bits for each operand of SELECT. The lower two bits are the index of the operand's row among all rows that an
+ * iteration reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -221,7 +222,7 @@ enum {
    * always contains TMO_PART_CONV_SUMS. */
   TMO_PART_CONV_SUMS = 11,
   TMO_PART_CONV_STEPS = 12, /* On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
-  /* On the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library always contains
+  /* On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library always contains
    * TMO_PART_DEPTHWISE_SUMS. */
   TMO_PART_DEPTHWISE_SUMS = 13,
   TMO_PART_DEPTHWISE_REPEATED = 14, /* TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel. */
@@ -275,7 +276,7 @@ typedef struct {
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
-  uint32_t state; /* Size in bytes of the state, which is memory that outlives a run. A program without a state has 0. */
+  uint32_t state; /* Size in bytes of the state, which is memory that outlives a run. The value is 0 for a program without a state. */
   uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array. */
   uint64_t parts; /* Set of bits: bit n is set if the program needs the part of the library whose TMO_PART_* constant is n. */
 } tmo_header;
@@ -289,9 +290,9 @@ typedef struct {
 /* Rolling buffer in the state, which is the memory that outlives a run.
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
- * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row, row y is at
- * position (oldest + y) % depth. If the uint16_t of a buffer is 0, the next run first sets all bytes of the buffer to fill. A successful run advances
- * the position of the oldest row. */
+ * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row, row `y` is at
+ * position `(oldest + y) % depth`. While the uint16_t is 0, the buffer is unused, and the next run first sets all bytes of the buffer to `fill`. A
+ * successful run advances the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -301,14 +302,14 @@ typedef struct {
   };
   uint16_t advance; /* Number of rows by which each run moves the position of the oldest row. */
   uint8_t fill; /* Value of all bytes of the rolling buffer after a reset. */
-  /* Value 1 means that the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
-   * TMO_WAIT. */
+  /* 1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends before the sliding window is
+   * full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* Number computed from the program, at least 1. A run rejects a state that another program has written. */
+  uint16_t key; /* The converter computes this key from the program. The key is at least 1. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
-/* Place of a tensor in memory. Without column windows, the tensor begins at base + offset, and row y is at position y % depth. Each row has width
- * pixels. */
+/* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row has
+ * `width` pixels. */
 typedef struct {
   union {
     uint32_t offset; /* Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused. */
@@ -318,25 +319,25 @@ typedef struct {
   uint16_t width;
   uint16_t height; /* Number of rows of the whole tensor. */
   union {
-    uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor equals its height. */
-    uint16_t phase; /* With column windows, phase is -end modulo advance. */
+    uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height. */
+    uint16_t phase; /* In column windows, the phase is (-`end`) modulo `advance`. */
   };
-  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs are the outputs, then the state, then slow
-   * memory. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send the rows of the
-   * tensor to each other. */
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Outputs have the numbers after the inputs, followed by the state and
+   * slow memory. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send the rows of
+   * the tensor to each other. */
   uint8_t base;
-  /* Order in which rows are stored, a TMO_LAYOUT_* constant. The constant is TMO_LAYOUT_HWC for column windows and for rolling buffers in the
-   * workspace. */
+  /* Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the workspace, the field `layout` is
+   * TMO_LAYOUT_HWC. */
   uint8_t layout;
   /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
    * stripe. */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* Number of rows from the end of a stripe to the end of the next stripe. */
-  int16_t end; /* Stripe 0 ends before this row, or at the end of the tensor. */
+  int16_t end; /* Stripe 0 ends before row `end`, or at the end of the tensor. */
   union {
-    uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field advance, adjacent stripes compute some rows twice. */
-    /* Number of rows of a streamed input that arrive at once. Input rows from earlier arrivals are in the workspace, at the tensor's offset. */
+    uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
+    /* Number of rows of a streamed input that arrive at once. The workspace holds the input rows that arrived before, at the tensor's offset. */
     uint16_t pushed;
     uint16_t older; /* Number of rows before row 0 that the state holds for this tensor. */
   };
@@ -350,8 +351,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of one operand that an operator without a window reads. Iteration y reads extent rows. Without a table, the first row is (y * mul + add) /
- * div, rounded down. With a table, the first row is table[y]. Rows outside the operand are left out. */
+/* Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows. Without a table, the first row is
+ * `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -375,11 +376,11 @@ typedef struct {
   int8_t fill;
 } tmo_copy;
 
-/* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field count is the number of pieces, and the
- * field bytes is the size of a piece. In the output row, the first piece begins at byte target, and the pieces begin target_step bytes apart. In the
- * input row, the first piece begins at byte source plus the phase, and the pieces begin source_step bytes apart. In output row y, the phase is (y +
- * shift) % period, multiplied by phase_step. If the operator adds up its input, y is the index of the input row, and the phase is added to target
- * instead of source. */
+/* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count` is the number of pieces, and the
+ * field `bytes` is the size of a piece. In the output row, the first piece begins at byte `target`, and the pieces begin `target_step` bytes apart.
+ * In the input row, the first piece begins at byte `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
+ * phase is `(y + shift) % period`, multiplied by `phase_step`. If the operator adds up its input, `y` is the index of the input row, and the phase
+ * changes `target` instead of `source`. */
 typedef struct {
   /* Index of the input row that the move reads. The index counts the input rows of all operands, beginning with operand 0. A move copies nothing if
    * its input row does not exist. */
@@ -412,13 +413,13 @@ typedef struct {
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
-    uint16_t scale_h; /* RESIZE_BILINEAR has TFLM's height_scale_10, in 1/1024 of a row. */
+    uint16_t scale_h; /* TFLM's height_scale_10 of RESIZE_BILINEAR, in 1/1024 of a row. */
     uint16_t new_rows; /* SLIDING_SUM reads this number of new rows in each run. */
     uint16_t rows_in; /* The input of RESIZE_BILINEAR_F32 has this number of rows. */
   };
   union {
     uint16_t stride_w;
-    uint16_t scale_w; /* RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel. */
+    uint16_t scale_w; /* TFLM's width_scale_10 of RESIZE_BILINEAR, in 1/1024 of a pixel. */
     uint16_t rows_out; /* The output of RESIZE_BILINEAR_F32 has this number of rows. */
   };
   uint16_t dilation_h, dilation_w, pad_top, pad_left;
@@ -426,23 +427,23 @@ typedef struct {
   union {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
     int32_t wanted; /* COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1. */
-    int32_t smallest; /* With the value 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest. */
+    int32_t smallest; /* If this field is 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* Number of bytes of each sum that a SUMS operator writes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
     int32_t range_s16; /* Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum. */
-    int32_t cell_range; /* Range of the values of an LSTM's cells, encoded like range_s16. */
+    int32_t cell_range; /* Maximum and minimum of an LSTM's cells, in the upper and lower 16 bits as in range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32. */
     int32_t select_form; /* For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size. */
-    int32_t transposed; /* The right matrix of BATCH_MATMUL is [out][depth] for the value 1, and [depth][out] for the value 0. */
+    int32_t transposed; /* If this field is 1, the right matrix of BATCH_MATMUL is [out][depth], and otherwise [depth][out]. */
     int32_t tangent; /* CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0. */
-    int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0. All higher bits are a TMO_FUNCTION_* or 0. */
+    int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0, and higher bits are a TMO_FUNCTION_* or 0. */
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. For rows, 1 and 5 to 8 select a scratch. */
+    int32_t at_once; /* A DSP kernel computes this many pixels or rows at once. TMO_ROOM_FOR_PIXELS explains other values. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {
@@ -492,7 +493,7 @@ typedef struct {
 
 /* Division of an operator's iterations between two cores. */
 typedef struct {
-  uint16_t kind; /* Whether rows are divided by columns or by channels or not at all, a TMO_SHARDING_* constant. */
+  uint16_t kind; /* TMO_SHARDING_* constant: the rows are divided by columns, by channels, or not at all. */
   uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
     uint32_t accumulator; /* Offset of core 1's scratch or sums in the workspace. Core 0 uses the offset tmo_op.accumulator. */
@@ -505,9 +506,10 @@ typedef struct {
  * that the other core writes. A program for two cores has only groups that run row by row, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
-  uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
+  uint32_t barriers; /* Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  /* Offset in the program of an array with a bit for each iteration, or 0 if there is no array. Core 0 runs an iteration alone if its bit is set. */
+  /* Offset in the program of an array with a bit for each iteration, or 0 if there is no array. If an iteration's bit is set, core 0 runs the
+   * iteration alone. */
   uint32_t serial;
   uint32_t counters; /* Number of bytes from the loop counters of core 0 to the loop counters of core 1. */
 } tmo_cores;

@@ -78,9 +78,9 @@ typedef struct {
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* Runs one inference of a program without a streamed input. The array io has the addresses of all inputs, and then the addresses of all outputs. If
- * the program has a state or slow memory, io[] ends with the addresses of state and slow memory. These addresses must be multiples of 16. The
- * workspace has header.workspace bytes, starts at a multiple of 16, and need not be initialised. The program must have passed tmo_check() or
- * tmo_check_build(). Inputs and outputs may overlap the workspace only at the offsets that the converter has chosen. */
+ * the program has a state or slow memory, io[] ends with their addresses, which must be multiples of 16. The workspace has header.workspace bytes,
+ * starts at a multiple of 16, and need not be initialised. The program must have passed tmo_check() or tmo_check_build(). Inputs and outputs may
+ * overlap the workspace only at the offsets that the converter has chosen. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 /* The data that tmo_push() or tmo_run_paused() keeps between two calls of the same inference. Set all bytes of a tmo_stream to zero before its first
@@ -102,16 +102,16 @@ struct tmo_messenger {
 };
 
 /* Runs a program with TMO_INPUT_STREAM as far as the pushed rows allow. io[0] points to the next rows of the input. TMO_WAIT means that more rows
- * must be pushed. TMO_OK means that the last rows were pushed and the outputs are complete. The next push then begins a new inference. A program with
- * TMO_INPUT_LINK runs as far as the rows from other devices allow. For a program with TMO_INPUT_LINK, TMO_WAIT means that tmo_push() must be called
- * again when more rows may have arrived. If tmo_push() returns an error, its next call begins a new inference. */
+ * must be pushed. TMO_OK means that the last rows were pushed and the outputs are complete. After TMO_OK, the next push begins a new inference. A
+ * program with TMO_INPUT_LINK runs as far as the rows from other devices allow. For a program with TMO_INPUT_LINK, TMO_WAIT means that tmo_push()
+ * must be called again when more rows may have arrived. If tmo_push() returns an error, its next call begins a new inference. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
 /* Runs a program like tmo_run(), but pauses when the number of completed iterations equals an entry of `pauses`. The entries of `pauses` must
  * increase. During a pause, other code may use all bytes of the workspace and of io[] that the paused run does not need later. TMO_WAIT means that
  * the run has paused, and TMO_OK means that the run has ended. To continue a paused run, call tmo_run_paused() again with the same arguments. All
- * bytes of `at` must be zero before the first call. When the run has ended, all bytes of `at` are zero again. A program that pauses must have neither
- * a state nor a streamed input. */
+ * bytes of `at` must be zero before the first call. At the end of the run, all bytes of `at` are zero. A program that pauses must have neither a
+ * state nor a streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* A loop that is open during a run. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With this header, a library of the chip's vendor computes convolutions. A build with the macro TMO_ESP_NN calls esp-nn 1.1.1 or later. A build with
- * the macro TMO_CMSIS_NN calls CMSIS-NN 7 or later. Without these macros, the header is empty. */
+ * the macro TMO_CMSIS_NN calls CMSIS-NN 7 or later. */
 #ifndef TMO_BACKEND_H_
 #define TMO_BACKEND_H_
 
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Computes all channels of one pixel of a 1x1 convolution or a fully connected layer. The results are int8 outputs, not partial sums. */
+/* Computes all channels of one pixel of a 1x1 convolution or a fully connected layer. The function writes int8 outputs, not partial sums. */
 TMO_LINKAGE void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
 
 /* Returns whether the input values of a pixel are adjacent in memory, and the weights of each channel are adjacent in memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of this header stand for attributes that some compilers lack. Without these attributes, the code computes the same results. */
+/* The macros of this header stand for attributes that some compilers lack. If a compiler lacks an attribute, the results of the code stay the
+ * same. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
@@ -35,7 +36,7 @@
 #define TMO_PLAIN_LOOPS
 #endif
 
-/* TMO_WORDS() tells the compiler that an address is a multiple of 4. A copy of constant size then loads and stores whole words. */
+/* TMO_WORDS() tells the compiler that an address is a multiple of 4. With TMO_WORDS(), a copy of constant size loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
 #else

@@ -101,8 +101,8 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, rounded to the nearest integer. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Returns the product of the int64 x, `multiplier` and 2^(shift - 31), rounded once. The argument `shift` is from -31 to 7. TFLM's function
- * MultiplyByQuantizedMultiplier for int64 in kernels/internal/common.cc gives the same results. */
+/* Returns the product of the int64 x, `multiplier` and 2^(shift - 31), rounded once. The argument `shift` is from -31 to 7. TFLM's int64 function
+ * MultiplyByQuantizedMultiplier (kernels/internal/common.cc) returns the same values as tmo_rescale_wide(). */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
   const uint32_t right = (uint32_t)(15 - shift);
@@ -153,7 +153,7 @@ static inline float tmo_as_float(int32_t bits) {
 }
 
 /* Rounds x to an integer like std::round, but without libm. The result is limited to the range from -65536 to 65536, because greater results would
- * saturate later. The function rounds a NaN to 0. Subtracting the whole part from x is exact. */
+ * saturate later. The function rounds a NaN to 0. In floating point, x minus its whole part has no rounding error. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded
- * separately. The host that verified the model rounds in the same way.
+ * separately. When the converter verifies a model, the host also rounds each product and each sum separately.
  *
  * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM that is
  * compiled with fused operations gives the same bits if its compiler fuses the same operations. */
@@ -48,12 +48,12 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* Returns x / y, computed in double and rounded down. The function FloorDiv in TFLM's kernels/internal/reference/floor_div.h gives the same
- * results. */
+/* Returns x / y, computed in double and rounded down. TFLM's function FloorDiv (kernels/internal/reference/floor_div.h) returns the same values as
+ * tmo_floor_divide(). */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
-/* Returns the remainder of x / y, with the sign of y. The function FloorMod in TFLM's kernels/internal/reference/floor_mod.h gives the same
- * results. */
+/* Returns the remainder of x / y, with the sign of y. TFLM's function FloorMod (kernels/internal/reference/floor_mod.h) returns the same values as
+ * tmo_floor_modulo(). */
 static inline float tmo_floor_modulo(float x, float y) {
   const float rest = fmodf(x, y);
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
@@ -66,8 +66,8 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. The C standard does not define these results for
- * large values and for NaN. The conversion instructions of cores with float32 return the same results as tmo_whole(). */
+/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. In C, the conversion of NaN and of large values is not
+ * defined. The conversion instructions of cores with float32 return the same results as tmo_whole(). */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
@@ -77,7 +77,7 @@ static inline int32_t tmo_whole(float x) {
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 
-/* Returns by which number an operator divides the sum of `area` pixels under a window. */
+/* Returns the number by which an operator divides the sum of `area` pixels under a window. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
 /* tmo_float_low() returns the bits of the lowest output that an operator's range allows. tmo_float_high() returns the bits of the highest output that

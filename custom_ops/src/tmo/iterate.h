@@ -15,8 +15,8 @@ extern "C" {
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The result equals the result of single iterations, even if
- * outputs overwrite inputs. */
+/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The function computes the same bytes as single iterations, even
+ * if outputs overwrite inputs. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 /* Returns whether an unpacked operator with tiles can also compute whole rows, after its field `tile` is set to 0. */
@@ -51,7 +51,8 @@ TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 /* Returns whether the operator reads a convolution window instead of access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Runs one iteration with the fastest function that supports the operator. The iterations go through the rows or tiles of the tensor `iterated`. */
+/* Runs one iteration with the fastest function that supports the operator. The argument `iterated` is the tensor whose rows or tiles the iterations
+ * go through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
   (void)iterated;
 #if TMO_RUNS_DSP

@@ -4,10 +4,10 @@
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. The output of most kernels must not overlap
  * their inputs. Some kernels read each input element before they write the output element with the same index. The output of these kernels may begin
- * at the start of an operand that is not broadcast, or at a lower address. These kernels are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32,
- * and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose output elements are not larger than their input
- * elements, also read an element before they write it. CONV writes the last byte of its output after it has read all inputs, so this byte may overlap
- * an input.
+ * at the start of an operand that is not broadcast, or at a lower address. This order is true for LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
+ * CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose output elements are not larger than
+ * their input elements, also read an element before they write it. CONV writes the last byte of its output after it has read all inputs, so this byte
+ * may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -50,7 +50,7 @@ typedef struct {
   const int8_t *shifts;
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
   void *scratch;        /* scratch memory that a packed operator uses during the call */
-  bool whole_rows;      /* whether the window of a packed convolution lists input rows instead of input pixels */
+  bool whole_rows;      /* whether a packed convolution gets a list of input rows instead of input pixels */
   bool first;           /* whether the call begins new sums; if not, it continues the sums of an earlier call */
   bool last;            /* whether the call completes the sums and writes the output; if not, it keeps the sums for the next call */
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
@@ -69,7 +69,7 @@ typedef struct {
   const int8_t *const *pixels; /* address of the first pixel of each row; in a group with tiles, addresses of all pixels */
   uint16_t count;
   uint16_t columns;            /* number of the window's columns that are inside the input */
-  uint16_t first_row, first_column; /* row and column in the kernel of the tap that is multiplied with the first pixel */
+  uint16_t first_row, first_column; /* row and column of the first tap that is inside the input */
   uint32_t offset;             /* distance in bytes from each address in `pixels` to the first tap of its row */
   uint32_t area;               /* number of input pixels under the whole window, even if this call computes only some of its rows */
 } tmo_window;
@@ -142,7 +142,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* for SLIDING_SUM, which 
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, the function returns the size of a sum in the
- * output. The result 0 means that the output has scaled values. */
+ * output. Returns 0 for the output if the output has scaled values instead of sums. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
 /* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant: n = 0 is for the
@@ -339,8 +339,7 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to the sums of n output channels, beginning with the output channel `to`. tmo_depthwise_sums() reads n input
- * channels, beginning with the input channel `from`. tmo_depthwise_repeated() reads only the input channel `from`. */
+/* The functions add the products of a window to the sums of n output channels, beginning with output channel `to`. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 

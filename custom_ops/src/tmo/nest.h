@@ -14,15 +14,16 @@
 extern "C" {
 #endif
 
-/* The order of an operator's iterations. Each iteration computes some pixels of the output. If the operator computes one row in each iteration, each
- * row counts as a stripe with one tile. */
+/* The order of an operator's iterations. Each iteration computes some pixels of the output. An operator that computes whole rows has stripes of one
+ * row and one tile. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *tensor; /* output of the operator, or input if the operator is iterative */
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor whose pixels the operator's iterations go through. The tensor is the output, or the input of an iterative operator. */
+/* Returns the tensor whose pixels the operator's iterations go through. The iterations of an iterative operator go through its input, and those of
+ * any other operator go through its output. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -48,14 +49,14 @@ static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, con
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves `at` to the first iteration of the stripe with the index at->stripe. If this stripe has no rows, `at` moves to the next stripe with rows. If
- * no later stripe has rows, at->stripe becomes `stripes`. */
+/* Moves `at` to the first iteration of the stripe with the index at->stripe. If stripe at->stripe has no rows, `at` moves to the next stripe with
+ * rows. If no later stripe has rows, at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
 /* Moves `at` to the next iteration of the operator. After the last iteration, at->stripe is nest->stripes. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   const tmo_tensor *const t = nest->tensor;
-  const bool only_row = t->rows == 1 && at->stripe > 0; /* only the stripe with the index 0 may have more rows than the other stripes */
+  const bool only_row = t->rows == 1 && at->stripe > 0; /* all stripes except stripe 0 have equally many rows */
   if (!only_row) {
     const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here to save a function call in each iteration */
     const int32_t end = at->stripe * t->advance + t->end, first = end - t->rows;
@@ -161,7 +162,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number of columns between two rows that use the same place of the column window */
+  uint32_t width; /* number of columns by which `column` grows from a row to the next row at the same place */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -160,7 +160,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   tmo_taps rows;
   if (!has_whole_rows(f->run, in)) return read_rows_elsewhere(f, pixels);
-  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this code makes fewer comparisons than rows_under() */
+  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* the next line is faster than rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);
@@ -247,7 +247,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
 }
 
 /* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration. The function then keeps the rows of operands that always read the same rows. */
+ * list still has the rows of the previous iteration. For operands that always read the same rows, the function does not change the list. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

@@ -95,8 +95,8 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
  * scratch memory. The argument `pixel` is the index of the pixel, and `pixels` is the number of pixels whose values are copied.
- * tmo_conv_dsp_multiply() then computes these output pixels, which are `step` bytes apart from `out` on. tmo_conv_dsp_scatter() stores output pixel p
- * at outs[p] instead. */
+ * tmo_conv_dsp_multiply() computes the outputs of these pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
+ * tmo_conv_dsp_scatter() stores output pixel p at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
  * distance in bytes from the start of a row to the first window. */
@@ -162,8 +162,8 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. The converter makes the greater scale exactly 1/2, so a shift can scale this
- * operand. tmo_half_shift() returns the number of bits of this shift to the left. */
+/* tmo_half() returns the index of the operand with the scale 1/2. The converter makes the greater of two scales exactly 1/2, so the kernel only
+ * shifts this operand. tmo_half_shift() returns the shift to the left in bits. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -192,8 +192,8 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
 }
 
 /* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is at `from`,
- * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address in the tile for the next
- * values. If the size of a pixel is not a multiple of 4, the padding values in the tile are arbitrary. */
+ * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address after the last written
+ * value. If the size of a pixel is not a multiple of 4, the padding values in the tile are arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
@@ -205,9 +205,9 @@ TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, u
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
- * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The
- * argument `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and
- * `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. Five pixels have outputs at equal distances. */
+ * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
+ * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
+ * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. For five pixels, the distances between adjacent outputs must be equal. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -246,7 +246,7 @@ typedef struct tmo_wide_job {
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
   const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
   uint32_t count, offset;    /* number of rows, and distance from an address in the list to the values */
-  uint32_t fours, singles;   /* number of bytes of a row's values in groups of four, and number of bytes of the remaining values */
+  uint32_t fours, singles;   /* number of bytes of a row that form groups of four values, and number of bytes of the remaining values */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
   const int8_t *const *row;  /* the function sets `row` and `left` to the rows that it has not multiplied yet */
   uint32_t left;
@@ -289,7 +289,8 @@ typedef struct {
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
- * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of the next block begin `outputs` pixels later. */
+ * the input pixels under the first block, in the order of tmo_dsp_column(). From one block to the next, the input columns begin `outputs` pixels
+ * later. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */
@@ -328,12 +329,12 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* The bytes of input rows that tmo_mve_copy() copies for adjacent windows. */
+/* The bytes under several adjacent windows, which tmo_mve_copy() copies. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows under a window */
   uint32_t bytes; /* number of bytes to copy from each row, at least one */
-  uint32_t step;  /* distance in bytes between the copies of two rows; if `step` is 1, `bytes` is 1 */
+  uint32_t step;  /* distance in bytes between the copies of two rows; 1 is only allowed if `bytes` is 1 */
   uint32_t apart; /* distance in bytes between the input values of two adjacent windows */
 } tmo_mve_rows;
 
@@ -343,14 +344,14 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window that has the first row under the operator's window */
-  uint32_t column;      /* column of the first pixel, plus the columns of all earlier rows at the same place of the column window */
+  uint32_t column;      /* column of the first pixel, plus the widths of the earlier rows in the rolling buffer */
   uint32_t row;         /* index of the first row in the column window */
   uint32_t rows;
   uint32_t pixel;       /* size of a pixel in bytes */
   const int8_t *base;
   uint32_t columns;
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows, which starts again after the last one */
+  const tmo_column_window *first, *end; /* all column windows in a list; after the last column window, the copy continues with the first */
   uint32_t dilation_h;
   uint32_t gap;         /* number of bytes to skip after each copied row */
   uint32_t width;
@@ -407,7 +408,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* scripts/kernels.py generates these C functions from descriptions (docs/kernel-language.md). Functions in assembly compute the same results. */
+/* scripts/kernels.py generates these C functions from descriptions (docs/kernel-language.md). The inner loops in assembly return the same values as
+ * these C functions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

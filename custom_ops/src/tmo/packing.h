@@ -49,7 +49,7 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Returns whether the operator says for how many pixels the scratch memory of a packed convolution of rows has room. */
+/* Returns whether tmo_op.at_once states the number of pixels for which a packed convolution of rows has scratch. */
 static inline bool tmo_counts_pixels(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
 }
@@ -88,8 +88,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of triples of channel pairs in a dense layer. The weights of a triple's three pairs are interleaved. After the last triple, two
- * or four pairs of channels may remain. */
+/* Returns the number of triples of channel pairs in a dense layer. The weights of a triple's three pairs are interleaved. If the number of pairs is
+ * not a multiple of three, two or four pairs follow the triples. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -128,7 +128,7 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
-/* Returns the largest number of consecutive iterations that the kernel can compute together. Each iteration computes one pixel. */
+/* Returns the largest number of consecutive iterations that the kernel can compute together. An iteration computes one pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
   const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
   if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;

@@ -15,7 +15,7 @@
 #define GPIO_INTTYPE0 (GPIO_BASE + 0x10u) /* INTTYPE0 has bit 0 of the interrupt type of each pin. */
 #define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* INTTYPE1 has bit 1 of the interrupt type of each pin. */
 #define GPIO_INTSTATUS (GPIO_BASE + 0x18u) /* Reading INTSTATUS clears INTSTATUS. */
-#define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* Each pad register has the bytes of four pads. */
+#define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* Each register has the settings of four pads, one byte for each pad. */
 #define GPIO_PADCFG_SHIFT(pin) (8u * ((uint32_t)(pin) & 3u))
 
 static inline void hal_gpio_write_bit(uintptr_t address, int pin, int value) {

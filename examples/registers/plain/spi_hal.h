@@ -1,4 +1,4 @@
-/* Each field in the registers of the SPI has a function. */
+/* For each register field of the SPI, this header has an access function. */
 #ifndef SPI_HAL_H_
 #define SPI_HAL_H_
 

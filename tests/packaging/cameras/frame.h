@@ -1,4 +1,4 @@
-/* The file frame.bin has the picture that the simulated camera takes. Without frame.bin, the camera cannot be opened. */
+/* The file frame.bin has the picture that the simulated camera takes. Without the file, opening the camera fails. */
 #ifndef FRAME_H_
 #define FRAME_H_
 

@@ -197,7 +197,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add a comparison. TFLM aborts if a scale is 1 or more."""
+    """TFLM aborts if a scale is 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])
@@ -326,7 +326,7 @@ def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an elementwise function. TFLM's RSQRT rejects values below the zero point."""
+    """TFLM's RSQRT rejects values below the zero point."""
     kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU", "RSQRT")[layer.channels % 6]
     if kind == "RSQRT":
         x = net.add(x, x, out=(net.affine(x)[0], -128))

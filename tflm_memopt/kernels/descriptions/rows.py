@@ -41,9 +41,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. Two parameters are the distances between the starts of consecutive runs: in the input, and in
-    the output.
-    """
+    """Copy runs of bytes. One parameter is the distance between adjacent runs in the input, one in the output."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))

@@ -13,7 +13,7 @@ SOFTMAX_TOLERANCE = 0.00099
 BORDER = 1e-5
 """If the logarithm of a scale is this close to a limit, TFLM's choice depends on the C library's rounding."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""With at most this factor and right shift, the rounded product of an int16 LOGISTIC or TANH fits an int32."""
+"""Greatest factor and right shift with which the rounded product of an int16 LOGISTIC or TANH fits an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
 MAX_INT16_FACTOR = 1 << 15
 """An int16 times a factor below this limit fits an int32."""

@@ -34,10 +34,10 @@ class Arrivals:
 
     depth: int
     pushed: Ints
-    """Positions of the iterations that wait for new rows. The first rows arrive before the group and have no entry."""
+    """Positions of the iterations that wait for new rows. The first rows arrive before the group, without a wait."""
     last: int
     all_rows: bool
-    """Whether an iteration reads the last row, which otherwise arrives after the group."""
+    """Whether an iteration reads the last row. If not, the last row arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -33,14 +33,14 @@ def _lives(trace: Trace, producer: Member) -> Lives:
         reads, makers = _makers(producer, member, k, iteration)
         for latest, times in ((read, at), (stripe, member.iterations.stripe[iteration])):
             last = np.full(len(each), -1, dtype=np.int64)
-            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of repeated iterations.
+            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of equal indices.
             np.maximum(latest, last, out=latest)
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
 def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-    """Return the reader's iterations that read the tensor and, for each of them, the producer's iterations that write
-    its pixels.
+    """Return the reader's iterations that read the tensor, and the producer's iterations that write the pixels they
+    read.
     """
     (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
     (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()

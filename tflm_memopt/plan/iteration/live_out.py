@@ -31,7 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """By buffer index, return the bytes that are live before any of the iterations `waits`."""
+    """Return the range of bytes of each buffer that is live before any of the iterations `waits`, by buffer index."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -40,8 +40,8 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """By buffer index, return the bytes that are live before each of the iterations `waits`, without the newest input
-    rows.
+    """For each buffer index, return the bytes that are live before each of the iterations `waits`. The newest input
+    rows do not count.
     """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
@@ -64,7 +64,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     """Between two iterations, a tensor has some live bytes, and any other buffer is live completely or not at all."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # A rolling buffer must be in use before and after the wait.
+    if live.buffer.role is not Role.TENSOR:  # A rolling buffer counts as live if it is live before and after the wait.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top

@@ -39,9 +39,7 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """Inputs that may overlap the last byte that an iteration writes."""
     before_write: Ints | None = None
-    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes, or None for a
-    tensor.
-    """
+    """End of a rolling buffer's live bytes just before each iteration writes, or None for a tensor."""
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
@@ -184,7 +182,7 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """Only whole pixels may overlap the input, so all bytes below an output pixel count as live."""
+    """The output may overlap the input by whole pixels only, so all bytes below an output pixel count as live."""
     if not writer.stripes:
         return before_write
     life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)

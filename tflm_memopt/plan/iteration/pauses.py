@@ -54,7 +54,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return all moments at which a plan can pause. cost: by operator, the total time of its iterations."""
+    """Return all moments at which a plan can pause. `cost` has the time of each operator's iterations."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
@@ -72,7 +72,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """By buffer index, return the bytes that must keep their contents at the chosen pauses."""
+    """Return the bytes of each buffer that must keep their contents at the chosen pauses, by buffer index."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

@@ -33,7 +33,7 @@ def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
 
 
 def as_counted(op: RowOp, group: Group) -> RowOp:
-    """Return an operator whose first row is the row that the group computes first. Raises PlanError if the group is
+    """Return the operator with its rows in the order in which the group computes them. Raises PlanError if the group is
     reversed but the operator cannot be reversed.
     """
     other = reversed_op(op, pixels=group.stripes > 0) if group.is_reversed else op

@@ -1,8 +1,7 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-Requests make the sizes of rolling buffers exact for any graph, as in the CSDF model of Jung et al. (joint memory of
-several CNNs). An additional operator at the front never changes the order of later operators, so longer groups reuse
-the order of shorter ones.
+An additional operator at the front never changes the order of later operators, so longer groups reuse the order of
+shorter ones.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""Value in Trace.entry for an iteration that runs. Values in Trace.entry other than EXECUTE stand for requests."""
+"""An entry of this value in Trace.entry runs an iteration. Any other value is a request."""
 _SLOTS = 32
-"""Trace.entry stores the operator's key above this number of low bits."""
+"""An entry of Trace.entry has an operator's key in the bits above this number of bits."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class Member:
         x0, x1, columns = self.iterations.x0, self.iterations.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # The operator reads whole rows.
+        if not self.op.tileable:  # Only whole rows are read.
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
         # An operand that is broadcast along the row has column 0 only.
         firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
@@ -172,7 +171,7 @@ class Member:
         if self.iterative:  # Only the last iteration writes the output, except in operators that scatter input rows.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # Each channel group writes some bytes of the last pixel of a stripe.
+        if self.nest.splits:  # Each channel group writes some channels of every pixel of a stripe.
             stripe: Ints = each.hi[each.stripe] * out.row_bytes
             return stripe
         end: Ints = (each.row * out.w + each.x1) * out.c
@@ -203,9 +202,9 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each element combines an operator (or OUTSIDE) with its requested input (or EXECUTE)."""
+    """Each entry encodes an operator and a request. EXECUTE means that the operator runs."""
     iteration: Ints
-    """Index of the iteration that runs. For a request from outside the group, index of the requested iteration."""
+    """Index of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
     source: InputSource | None = None
@@ -281,8 +280,8 @@ def _entry(op: int, slot: int) -> int:
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
     """Return a simulation in which tensors are requested but no operator runs yet.
 
-    `sinks` has the requested tensors, each with the number of iterations that make it. With `in_turn`, a part of each
-    tensor is requested in turn, which frees rows early if several branches read them.
+    `sinks` has the requested tensors, each with the number of iterations that make it. If `in_turn` is true, a part of
+    each tensor is requested in turn, which frees rows early in branched groups.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -337,7 +336,7 @@ def _executed(
     requests = need[0] if len(need) == 1 else np.sort(np.concatenate(need))
     counts, iterations = _requested_iterations(member, requests, member.batches[1])
     together = counts.sum(keepdims=True)
-    if len(need) == len(readers) == 1 and len(counts):  # The reader first requests all inputs of a call.
+    if len(need) == len(readers) == 1 and len(counts):  # A reader requests all inputs of a call at once.
         reader = readers[0][0]
         first = reader.batches[0][found[reader.key].iterations]
         together = np.add.reduceat(counts, np.flatnonzero(np.diff(first, prepend=-1)))
@@ -347,7 +346,7 @@ def _executed(
 
 
 def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Return how many iterations run at each request, and the index of each iteration in execution order.
+    """For each request, return how many iterations run. Return also the indices of the iterations in execution order.
 
     `need` has the number of iterations that must be complete at each request.
     """
@@ -370,14 +369,14 @@ def beginning(trace: Trace, most: int) -> Trace:
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of a group. The operator runs just before each request for its output."""
+    """Add an operator at the front of a group. The new operator runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Iterations replace their request and are preceded by the requests for their inputs.
+    # Each request is replaced by iterations, before which come the requests for their inputs.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -397,8 +396,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """For each iteration, return the rows that the same kernel call makes, if calls make whole rows. Most calls end
-    with the last row that a reader requests at once.
+    """If kernel calls make whole rows, return for each iteration the rows of the iteration's call. Most calls end with
+    the last row of a request.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
@@ -450,7 +449,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """For each iteration and the end of the group, return the number of leading bytes that are never read again."""
+    """For each iteration and the group's end, return how many bytes at the tensor's start are never read again."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)

@@ -181,10 +181,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
-    """Add the work of tmo_matmul_dsp.c, which first multiplies four values at a time and then single values.
-
-    The last call computes four columns even if an earlier call has computed some of them.
-    """
+    """Add the work of tmo_matmul_dsp.c, which first multiplies four values at a time and then single values."""
     values, columns = op.reads[0].c, op.writes.c
     if columns < QUAD:
         return replace(done, odd=rows, gathers=rows * columns * values)

@@ -139,7 +139,7 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """Cores with the DSP extension add one by one if both inputs have the same scale."""
+    """If both inputs have one scale, cores with the DSP extension add single values."""
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"

@@ -55,7 +55,7 @@ class Cores:
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
         """Return a variable for each model and core, which is 1 if the core runs the model.
 
-        `busy` has the work of each model, and `whole` is an upper bound of the sum.
+        The argument `busy` has the work of each model, and `whole` is at least the sum of all work.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -93,7 +93,7 @@ class Choices:
         """Return the choice with the least RAM and, among equals, the least load. Return None if no choice meets the
         limits.
 
-        Without `least_ram`, the load is minimised first.
+        If `least_ram` is false, choose the least load and, among equals, the least RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:

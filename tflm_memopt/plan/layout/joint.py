@@ -97,7 +97,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            # No buffer of the other model may overlap bytes that must keep their contents.
+            # Other models must not overwrite the bytes that stay live.
             for v, buffer in enumerate(other.plan.buffers):
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):

@@ -203,7 +203,7 @@ class _Neighbours:
     distances: list[list[tuple[int, int, int]]]
     """For each buffer, the neighbours with the least distances below and above them."""
     masks: list[int]
-    """For each buffer, a number with a bit for each neighbour."""
+    """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 
 
 def _neighbours(problem: LayoutProblem) -> _Neighbours:
@@ -239,7 +239,7 @@ def _restack(
     offsets, later = list(before), order[first:]
     for u in later:
         offsets[u] = _NOWHERE
-    changed = 1 << mover  # This number has a bit for each buffer that may have another offset than before.
+    changed = 1 << mover  # bit k is set if buffer k may have another offset
     for place, u in enumerate(later, first):
         if place == last + 1 and offsets[mover] == before[mover]:
             changed &= ~(1 << mover)
@@ -260,7 +260,7 @@ def _lowest(align: int, neighbours: Sequence[tuple[int, int, int]], offsets: Seq
     taken = [(offsets[v] - below, offsets[v] + above) for v, below, above in neighbours if offsets[v] >= 0]
     taken.sort()
     start = 0
-    for low, high in taken:  # Offsets between `low` and `high` would overlap.
+    for low, high in taken:  # An offset between `low` and `high` would cause an overlap.
         if start <= low:
             break
         if start < high:

@@ -22,8 +22,8 @@ State = tuple[int, int, int]
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
-    """Return an order whose peak of live bytes is at most that of the given order. `seconds` limits the estimated time
-    of the search.
+    """Return an order whose peak of live bytes is at most the peak of the given order. `seconds` limits the estimated
+    time of the search.
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
@@ -52,7 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next, or only one operator if running it next is certainly best."""
+        """Return the operators that can run next. If one of them is certainly best, return only that operator."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

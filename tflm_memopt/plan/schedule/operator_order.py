@@ -1,8 +1,8 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
 A group consists of consecutive operators, so the order decides which operators can form a group. The second order has
-the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. Apart from the
-model's own order, an order has one region between two builtin operators.
+the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. Between two
+builtin operators, the second and the third order have only one region.
 """
 
 from collections import defaultdict

@@ -1,10 +1,10 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
-A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
-label is dropped if another label for the same operators needs no more bytes and no more multiply-accumulates. The
-search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The bytes of a group are its peak
-of live bytes until a layout gives the exact number. Only the groups of the best division get a layout, and then the
-search is repeated.
+A partial division covers the first operators, and records the bytes of its largest group and the multiply-accumulates.
+The search drops a partial division if another one of the same operators needs no more bytes and no more
+multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The
+bytes of a group are its peak of live bytes until a layout gives the exact number. The search makes exact layouts only
+for the groups of the best division, and then runs once more.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ FUSING = 0.5
 LONG = 0.1
 """Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
-"""Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for groups that run row
-by row.
-"""
+"""Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for all other groups."""
 FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
-"""Function (group, enough) that returns the bytes of a group's layout. Results up to `enough` may be inexact."""
+"""Function (group, enough) that returns a group's size in a layout. Sizes up to `enough` may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function (group, limit) that returns the reversed group if it needs fewer than `limit` bytes, and otherwise None."""
 
@@ -48,8 +46,8 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
-    """Among labels with equal `nbytes` and `macs`, the search takes the label with the smallest `spread`. The tuple has
-    the sum of the bytes of all groups or, with `low`, the bytes of each group from largest to smallest.
+    """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
+    tuple has the total size of all groups. If `low` is true, the tuple has the size of each group, largest first.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -100,7 +98,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # A slightly higher limit avoids later searches.
+            limit += limit // SLACK  # The higher limit avoids some later searches.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -207,7 +205,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled forms of the largest group whose bytes are slow to count (tiles_any.py)."""
+        """Add tiled forms of the largest group by the slow exact count of bytes (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -245,8 +243,8 @@ def least_bytes(
 ) -> tuple[CutLabel, ...]:
     """Return the division of each region within `macs` multiply-accumulates whose largest group needs the fewest bytes.
 
-    `bar` is the number of bytes of an existing plan. The search ends early if each division needs at least `bar`
-    bytes.
+    The argument `bar` is the size of an existing plan in bytes. The search stops when every possible division needs at
+    least `bar` bytes.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

@@ -42,7 +42,7 @@ MOST_MEMBERS = 256
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Estimated seconds to add an operator to a group: a fixed part, and a part for each iteration of the group."""
 MAX_OPERATORS = 48
-"""Maximum number of operators in a group that runs row by row. Groups with a streamed input may be longer."""
+"""Maximum number of operators in a group that runs row by row, unless the group has a streamed input."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes a part of each output in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is the size in reversed row order. The layout can still choose either row order."""
+    """Whether `nbytes` is the size in reversed row order. A layout may use either row order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -269,7 +269,7 @@ class Growing:
     alive: Ints
     """Number of live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Number of live bytes just before each iteration, and so at the start of an iteration inserted there."""
+    """Number of live bytes just before each iteration."""
     macs: int = 0
     in_turn: bool = False
 
@@ -293,7 +293,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # The reader divides the tensor into other rows.
+            return
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -388,8 +388,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even without budget. `orders` is the number of operand orders to follow. `turns` is the
-    time budget for groups that compute parts of several outputs in turn.
+    The shortest group is tried even without budget. The argument `orders` is the number of operand orders to try.
+    `turns` is the time budget for groups that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -432,8 +432,8 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak of live bytes. Tensors that the group does not use are left out. A result above `enough` is
-    approximate.
+    """Return a group's peak of live bytes. Tensors that the group does not use are left out. Above `enough` bytes, the
+    result is approximate.
     """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:

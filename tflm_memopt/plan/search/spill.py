@@ -1,8 +1,8 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A partial solution divides the first operators into groups, and names the tensors in slow memory after these groups. The
-cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast
-memory. Groups that use slow memory get a layout at once, and other groups only when they are in the best division.
+A partial solution covers the first operators. It has their groups, and the tensors that are in slow memory at its end.
+The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast
+memory. Groups with tensors in slow memory get a layout at once, and all other groups only in the best division.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """`table` has groups by the position after their last operator."""
+        """The argument `table` has the groups that end before each position of the chain."""
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}

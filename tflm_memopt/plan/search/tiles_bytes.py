@@ -17,7 +17,7 @@ class Columns(NamedTuple):
     """Number of a tensor's columns that one reader needs at four different times."""
 
     reading: int
-    """Number of columns while the reader runs."""
+    """Number of columns in the buffer while the reader runs."""
     before: int
     """Number of columns before the newest tile is made."""
     between: int
@@ -43,7 +43,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """`to` has the width of the output and of its tiles. `window` has the extent, stride and padding along the row."""
+    """`to` has the widths of the output and of an output tile. `window` has the extent, stride and padding in a row."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -70,13 +70,13 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows if an operator computes `made` rows per stripe from its last `rows` input rows."""
+    """Return Reader.windows of an operator that makes `made` rows per stripe from the last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor if each stripe reads `rows` rows and each row is made once."""
+    """Return the column windows of a tensor if each stripe reads `rows` rows and no row is made twice."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
@@ -132,7 +132,7 @@ class RowCount:
     """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
-    """Range of the rows that each stripe makes, counted from the top of a complete stripe."""
+    """Range of the rows that a stripe makes. Row 0 is the first row of a complete stripe."""
 
 
 @cache
@@ -161,7 +161,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Number of columns of the lowest row that the group still needs at the end of a stripe."""
+    """Number of columns of the lowest row that are still needed at the end of a stripe."""
 
     @property
     def nbytes(self) -> int:

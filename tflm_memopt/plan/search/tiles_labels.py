@@ -29,9 +29,9 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe: of the group's output, or of the input of the next operator that adds up its input."""
+    """Number of rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
-    """Bytes that remain live after the next operator that adds up its input, or -1 if there is no such operator."""
+    """Number of bytes that stay live after the next operator that adds up its input, or -1 without such an operator."""
     late: bool
     """Whether the group's last operator adds up channel groups, so that each stripe writes its pixels at its end."""
     skips: tuple[Skip, ...]

@@ -10,7 +10,7 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """The place of the model's input. Only an input in the arena counts as RAM."""
+    """The place of the model's input. Input bytes count as RAM only if the input is in the arena."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""
@@ -31,7 +31,7 @@ class Settings:
     whole_map: int = WHOLE_MAP
     """Maximum height of a feature map for which one stripe of all rows is also tried."""
     tile: int = 1
-    """Number of columns per iteration. A number above the tensor's width means whole rows."""
+    """Number of columns per iteration, or a number above the tensor's width for whole rows."""
     at_once: int = 1
     """Maximum number of pixels that a kernel computes in one call."""
     cache: bool = True

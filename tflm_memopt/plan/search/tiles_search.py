@@ -1,7 +1,7 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. A partial
-group is dropped if another one with the same State is at least as good in bytes and multiply-accumulates.
+The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. The search
+drops a partial group if another one with the same state needs no more bytes and no more multiply-accumulates.
 """
 
 from collections import defaultdict
@@ -34,13 +34,13 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated seconds of the search per state and per label."""
+"""Estimated seconds of search for each state, and for each partial group of a state."""
 
 MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map. A feature map with more tiles is computed row by row."""
+"""Maximum number of tiles of a feature map. Larger feature maps are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ class GroupForm:
     group: Candidate
     cost: float
     nbytes: int = 0
-    """Lower bound of the bytes of a plan in which the group has this form."""
+    """Lower bound of the bytes of a plan that uses this form of the group."""
     work: float | None = None
     """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
@@ -35,10 +35,11 @@ class GroupForms:
         *,
         wide: bool,
     ) -> None:
-        """`group` is the form of the group that needs the fewest bytes.
+        """The argument `group` is the form of a group that needs the fewest bytes.
 
-        `least` returns a lower bound of a form's cost. `price` returns a form with its cost. If a form exceeds the
-        limit of bytes, `price` returns the form with a lower bound of its bytes instead.
+        The argument `least` is a function that returns a lower bound of a form's cost. The argument `price` is a
+        function that returns a form with its cost. If a form needs more bytes than allowed, `price` returns the form
+        with a lower bound of its bytes instead.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}

@@ -1,8 +1,8 @@
 """Exchanges rows and columns of maps, if whole maps must otherwise be kept in RAM.
 
 In networks such as BC-ResNet, a reduction of columns needs all rows of a map. Networks for many electrodes have windows
-of more rows than the library supports. After the exchange, operators can compute one row at a time. The output bytes
-stay equal, since integer sums do not depend on the order, and float32 sums keep their order.
+of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a time. The
+output bytes stay equal, since integer sums do not depend on the order, and float32 sums keep their order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ ELEMENTWISE = frozenset(
     SOFTMAX SQUARED_DIFFERENCE SUB TANH
     """.split()  # noqa: SIM905
 )
-"""An output pixel of these operators depends only on the same pixel of each operand."""
+"""Operators whose output pixels each depend only on the same pixel of each operand."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""An output pixel of these operators depends on all channels of one input pixel, and on no other pixel."""
+"""Operators whose output pixels each depend on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""An exchange of rows and columns may change the float32 results of these operators, because it reorders sums."""
+"""Operators whose float32 results may change if rows and columns are exchanged, because they add values."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -74,8 +74,8 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
 
 
 def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
-    """Exchange rows and columns of a reduction along columns or of a window of too many rows, together with all
-    operators whose rows and columns must be exchanged, too.
+    """Exchange rows and columns where a reduction has columns to add or a window has too many rows. All connected
+    operators that need the exchanged order are changed, too.
     """
     if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None
@@ -87,7 +87,7 @@ def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
         producer, tensor = graph.producer(t), graph.tensors[t]
-        if producer is None and t not in graph.inputs:  # The tensor is a state.
+        if producer is None and t not in graph.inputs:  # A tensor without producer is a state
             return None
         near = [one for one in (producer, *graph.consumers(t)) if one is not None and one.index not in inside]
         is_border = t in graph.inputs or t in graph.outputs
@@ -102,7 +102,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return the operator `start` and all operators connected to it whose axes can be reordered."""
+    """Return `start` and the connected operators whose axes can be reordered."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
@@ -131,8 +131,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the new constants and options of an operator if the axes of its maps are reordered. The keys of the
-    constants are operand indices. Return None if the operator cannot run with the new order of axes.
+    """Return the new constants and options of an operator if the axes of its maps are reordered. The constants are
+    listed by the operand's index. Return None if the operator cannot run with the new order of axes.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]

@@ -9,7 +9,7 @@ from tflm_memopt.ops.context import PIECE
 from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 MAX_GROUPS = 64
-"""Maximum number of groups that become convolutions. Each convolution takes space in the program."""
+"""Maximum number of groups that become convolutions, because each convolution takes space in the program."""
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:

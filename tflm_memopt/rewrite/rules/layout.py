@@ -33,7 +33,7 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
     for one in (one for one in graph.ops if one.index in inside):
         maps = _maps(graph, one)
         if any(t in maps and graph.producer(t) is None and t not in graph.inputs for t in one.inputs):
-            return None  # The tensor is a state.
+            return None  # A tensor without producer is a state
         moved.add(one)
     return supported(moved.made.extended, moved.new) if moved.spared > moved.added else None
 
@@ -97,7 +97,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first one stays if it has other readers."""
+    """Replace two transpositions that undo each other by a view. The first stays if other operators need it."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

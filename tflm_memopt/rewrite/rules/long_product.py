@@ -53,7 +53,7 @@ def _cut(made: NewOps, matrix: TensorId, parts: int) -> list[TensorId]:
 
 
 def _product(made: NewOps, left: TensorId, part: TensorId) -> TensorId:
-    """Multiply by a part of a right matrix with adj_y."""
+    """Add the product with a part of a right matrix for which adj_y is set."""
     out, columns = made.tensors[made.op.outputs[0]], made.tensors[part].shape[-2]
     y = made.put(out, (*out.shape[:-1], columns))
     return made.add("BATCH_MATMUL", [left, part], y, **{**made.op.options, "adjX": False, "adjY": True})

@@ -1,12 +1,12 @@
 """Converts long windows, for example on raw audio, to windows of few rows that hold several samples each.
 
-The new operator computes several outputs of the original operator from one window. Each output has its own filter,
-which is shifted to the samples of the original window. Samples outside the original window have a weight of zero. The
+The new operator computes several outputs of the original operator from one window. Each output has its own copy of the
+filter, shifted to the samples of the original window. Samples outside the original window have a weight of zero. The
 samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
-Windows of pools and float32 operators consist of whole rows, since a pool has no weights, and a weight of zero does not
-remove an infinite sample. If windows cannot consist of whole rows, GATHER copies the samples of a few windows to one
-row.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Windows of pools and float32
+operators therefore consist of whole rows. If windows cannot consist of whole rows, GATHER copies the samples of a few
+windows to one row.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.rewrite.rules.rule import NewOps, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
-"""Maximum number of outputs of the original operator in one row of the new operator. The filters grow by an equal
+"""Maximum number of outputs of the original operator in one row of the new operator. All filters become larger by this
 factor.
 """
 
@@ -49,7 +49,7 @@ class LongWindow:
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the smallest number of outputs per row for which windows have at most MAX_KERNEL_H rows, or None."""
+        """Return the smallest number of outputs per row for which a window has at most MAX_KERNEL_H rows, or None."""
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
@@ -207,7 +207,9 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the quantization of a tensor whose channels are repeated. Copies are adjacent if `each` is true."""
+    """Return the quantization of a tensor whose channels are repeated. If `each` is true, copies of one channel are
+    adjacent.
+    """
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

@@ -1,7 +1,7 @@
 """Joins dimensions of tensors that have more than four dimensions, as in a group norm.
 
-Adjacent dimensions become one dimension if each operand has all of them or is broadcast along all of them. A value per
-group of channels is first repeated for each channel.
+Dimensions are joined if no operand is broadcast along only some of them. A value per group of channels is first
+repeated for each channel.
 """
 
 import math
@@ -75,8 +75,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return an operand's shape after broadcasting all dimensions after the first one that has the output's size and is
-    above 1.
+    """Return an operand's shape after broadcasting. Only dimensions after the first one that is above 1 and has the
+    output's size are broadcast.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

@@ -1,7 +1,7 @@
-"""Splits a pool that has long windows and padding.
+"""Splits a pool whose windows are long and whose input is padded.
 
-Each window that reaches into the padding becomes a global pool over its samples. All windows without padding become one
-pool, which long_window.py converts.
+Each window that reaches into the padding becomes a global pool over its samples. All windows without padding become a
+second pool, which long_window.py converts.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops, without_padding
 
 MOST_CLIPPED = 16
-"""Maximum number of windows with padding. Each of these windows has its own operators in the program."""
+"""Maximum number of windows with padding. Each such window adds operators to the program."""
 
 
 class _Part(NamedTuple):
@@ -42,7 +42,7 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
         new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
         pooled = [y]
     new.add("RESHAPE", pooled, op.outputs[0])
-    return replace_ops(new.extended, new.in_place())  # Long windows become supported in a later rule.
+    return replace_ops(new.extended, new.in_place())  # The rule for long windows comes later.
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:

@@ -1,4 +1,4 @@
-"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM does not read this operand."""
+"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM ignores the operand."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 /* Tests the C library on a board or a PC. The exit code is the number of the failed test, or 0. */
-#include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* The command `make arduino` writes the file named here. */
+#include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* The command `make arduino` writes the included file. */
 #include "tmo/camera.h"
 
 enum { SCORES = 70, REFUSAL = 71, CAMERA = 72 };
