@@ -84,7 +84,7 @@ def _sign(negative: str) -> Expressions:
 
 def _operands(element_bytes: int) -> Expressions:
     given = {"channels": f"k->out_channels / {element_bytes}" if element_bytes > 1 else "k->out_channels"}
-    for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
+    for at, name in enumerate(("x", "other")):
         pixel = f"k->pixel_step[{at}]"
         given |= {
             name: f"window->pixels[{at}]", f"zero_{name}": f"k->op->input_zero_point[{at}]",

@@ -187,7 +187,7 @@ static bool check_copied(const tmo_checker *c, const tmo_op *op) {
 
 static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   const tmo_op *op = &c->ops[index];
-  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED | TMO_FLAG_NIBBLES | TMO_FLAG_COPIES;
+  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_NIBBLES | TMO_FLAG_COPIES;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
   if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(tmo_taken(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
   const bool weighted = tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE);

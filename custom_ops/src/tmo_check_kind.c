@@ -302,12 +302,11 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of the indices selects a pixel of the other operand, which must be one whole row. The indices must be in the arena, because
+/* Checks that each pixel of operand 1 has the indices of a pixel of operand 0, which must be one whole row. The indices must be in the arena, because
  * a streamed or external input has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
-  const tmo_tensor *from = &c->tensors[op->input[first]], *indices = &c->tensors[op->input[1 - first]];
+  const tmo_tensor *from = &c->tensors[op->input[0]], *indices = &c->tensors[op->input[1]];
   if (from->height != 1 || indices->height != 1 || o->out->height != 1 || indices->width != o->out->width) return false;
   if (from->channels != o->out->channels || indices->channels % TMO_INDEX_BYTES != 0) return false;
   if (tmo_is_source(c->program, from) || tmo_is_source(c->program, indices)) return false;

@@ -139,8 +139,7 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
-  const uint32_t first = tmo_first_operand(k);
-  side x = side_of(k, window, first), other = side_of(k, window, 1 - first);
+  side x = side_of(k, window, 0), other = side_of(k, window, 1);
   /* LEAKY_RELU reads only one element of its second operand */
   if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at);
   if (x.pixel == n * x.element && other.pixel == n * other.element) {

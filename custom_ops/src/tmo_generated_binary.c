@@ -4,18 +4,16 @@
 #include "tmo/kernels.h"
 
 void tmo_add_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], left = k->op->left_shift,
-                zero_x = k->op->input_zero_point[tmo_first_operand(k)], scale_x = k->multipliers[tmo_first_operand(k)],
-                shift_x = k->shifts[tmo_first_operand(k)], zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)],
-                scale_other = k->multipliers[1 - tmo_first_operand(k)], shift_other = k->shifts[1 - tmo_first_operand(k)],
-                sign = tmo_is_kind(k->op, TMO_OP_SUB) ? -1 : 1, scale_out = k->multipliers[2], shift_out = k->shifts[2],
-                zero_out = k->op->output_zero_point, low = k->op->act_min, high = k->op->act_max;
+  const int32_t x_pixel = (int32_t)k->pixel_step[0], x_channel = (int32_t)k->channel_step[0], other_pixel = (int32_t)k->pixel_step[1],
+                other_channel = (int32_t)k->channel_step[1], left = k->op->left_shift, zero_x = k->op->input_zero_point[0],
+                scale_x = k->multipliers[0], shift_x = k->shifts[0], zero_other = k->op->input_zero_point[1],
+                scale_other = k->multipliers[1], shift_other = k->shifts[1], sign = tmo_is_kind(k->op, TMO_OP_SUB) ? -1 : 1,
+                scale_out = k->multipliers[2], shift_out = k->shifts[2], zero_out = k->op->output_zero_point, low = k->op->act_min,
+                high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
@@ -32,18 +30,15 @@ void tmo_add_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
 }
 
 void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], left = k->op->left_shift,
-                zero_x = k->op->input_zero_point[tmo_first_operand(k)], scale_x = k->multipliers[tmo_first_operand(k)],
-                shift_x = k->shifts[tmo_first_operand(k)], zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)],
-                scale_other = k->multipliers[1 - tmo_first_operand(k)], shift_other = k->shifts[1 - tmo_first_operand(k)],
-                scale_out = k->multipliers[2], shift_out = k->shifts[2], zero_out = k->op->output_zero_point, low = k->op->act_min,
-                high = k->op->act_max;
+  const int32_t x_pixel = (int32_t)k->pixel_step[0], x_channel = (int32_t)k->channel_step[0], other_pixel = (int32_t)k->pixel_step[1],
+                other_channel = (int32_t)k->channel_step[1], left = k->op->left_shift, zero_x = k->op->input_zero_point[0],
+                scale_x = k->multipliers[0], shift_x = k->shifts[0], zero_other = k->op->input_zero_point[1],
+                scale_other = k->multipliers[1], shift_other = k->shifts[1], scale_out = k->multipliers[2], shift_out = k->shifts[2],
+                zero_out = k->op->output_zero_point, low = k->op->act_min, high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
@@ -60,15 +55,14 @@ void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, in
 }
 
 void tmo_mul_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], zero_x = k->op->input_zero_point[tmo_first_operand(k)],
-                zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)], scale_out = k->multipliers[0], shift_out = k->shifts[0],
-                zero_out = k->op->output_zero_point, low = k->op->act_min, high = k->op->act_max;
+  const int32_t x_pixel = (int32_t)k->pixel_step[0], x_channel = (int32_t)k->channel_step[0], other_pixel = (int32_t)k->pixel_step[1],
+                other_channel = (int32_t)k->channel_step[1], zero_x = k->op->input_zero_point[0], zero_other = k->op->input_zero_point[1],
+                scale_out = k->multipliers[0], shift_out = k->shifts[0], zero_out = k->op->output_zero_point, low = k->op->act_min,
+                high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
@@ -82,16 +76,14 @@ void tmo_mul_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
 }
 
 void tmo_prelu_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], zero_x = k->op->input_zero_point[tmo_first_operand(k)],
-                zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)], scale_positive = k->multipliers[0],
-                scale_negative = k->multipliers[1], shift_positive = k->shifts[0], shift_negative = k->shifts[1],
-                zero_out = k->op->output_zero_point, low = k->op->act_min, high = k->op->act_max;
+  const int32_t x_pixel = (int32_t)k->pixel_step[0], x_channel = (int32_t)k->channel_step[0], other_pixel = (int32_t)k->pixel_step[1],
+                other_channel = (int32_t)k->channel_step[1], zero_x = k->op->input_zero_point[0], zero_other = k->op->input_zero_point[1],
+                scale_positive = k->multipliers[0], scale_negative = k->multipliers[1], shift_positive = k->shifts[0],
+                shift_negative = k->shifts[1], zero_out = k->op->output_zero_point, low = k->op->act_min, high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
@@ -111,17 +103,14 @@ TMO_COMBINE_FOUR(tmo_greatest_s8, int8_t, int32_t, ,
 TMO_COMBINE_FOUR(tmo_smallest_s8, int8_t, int32_t, , int32_t y = (x < other ? x : other);)
 
 void tmo_compare_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], left = 8,
-                zero_x = k->op->input_zero_point[tmo_first_operand(k)], scale_x = k->multipliers[tmo_first_operand(k)],
-                shift_x = k->shifts[tmo_first_operand(k)], zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)],
-                scale_other = k->multipliers[1 - tmo_first_operand(k)], shift_other = k->shifts[1 - tmo_first_operand(k)],
-                wanted = k->op->wanted;
+  const int32_t x_pixel = (int32_t)k->pixel_step[0], x_channel = (int32_t)k->channel_step[0], other_pixel = (int32_t)k->pixel_step[1],
+                other_channel = (int32_t)k->channel_step[1], left = 8, zero_x = k->op->input_zero_point[0], scale_x = k->multipliers[0],
+                shift_x = k->shifts[0], zero_other = k->op->input_zero_point[1], scale_other = k->multipliers[1],
+                shift_other = k->shifts[1], wanted = k->op->wanted;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
@@ -136,15 +125,14 @@ void tmo_compare_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
 }
 
 void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels / 2;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 2), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 2),
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], low = (int16_t)(k->op->range_s16 & 0xFFFF),
-                high = k->op->range_s16 >> 16, scale_x = k->multipliers[tmo_first_operand(k)], shift_x = k->shifts[tmo_first_operand(k)],
-                scale_other = k->multipliers[1 - tmo_first_operand(k)], shift_other = k->shifts[1 - tmo_first_operand(k)],
+  const int32_t x_pixel = (int32_t)(k->pixel_step[0] / 2), x_channel = (int32_t)k->channel_step[0],
+                other_pixel = (int32_t)(k->pixel_step[1] / 2), other_channel = (int32_t)k->channel_step[1],
+                low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16, scale_x = k->multipliers[0],
+                shift_x = k->shifts[0], scale_other = k->multipliers[1], shift_other = k->shifts[1],
                 sign = tmo_is_kind(k->op, TMO_OP_SUB_S16) ? -1 : 1, scale_out = k->multipliers[2], shift_out = k->shifts[2];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -161,14 +149,13 @@ void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 }
 
 void tmo_mul_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  const int8_t *const x = window->pixels[0];
+  const int8_t *const other = window->pixels[1];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->out_channels / 2;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 2), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 2),
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], scale_out = k->multipliers[0], shift_out = k->shifts[0],
-                low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[0] / 2), x_channel = (int32_t)k->channel_step[0],
+                other_pixel = (int32_t)(k->pixel_step[1] / 2), other_channel = (int32_t)k->channel_step[1], scale_out = k->multipliers[0],
+                shift_out = k->shifts[0], low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (c * x_channel + p * x_pixel))]),

@@ -428,7 +428,7 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   return found ? TMO_OK : TMO_ERROR_INDEX;
 }
 
-/* Copies the pixels of one operand that the indices in the other operand select. */
+/* Copies the pixels of operand 0 that the indices in operand 1 select. */
 TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op *op) {
   execution f;
   f.run = run;
@@ -436,15 +436,15 @@ TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op
   set_up(&f);
   const int8_t *rows[2];
   const tmo_window window = read_by_access(&f, rows, false);
-  const uint32_t first = tmo_first_operand(&f.kernel), depth = tmo_tensors(run->program)[op->input[1 - first]].channels / TMO_INDEX_BYTES;
-  const uint32_t pixels = tmo_tensors(run->program)[op->input[first]].width;
-  const int8_t *index = window.pixels[1 - first];
+  const uint32_t depth = tmo_tensors(run->program)[op->input[1]].channels / TMO_INDEX_BYTES;
+  const uint32_t pixels = tmo_tensors(run->program)[op->input[0]].width;
+  const int8_t *index = window.pixels[1];
   int8_t *out = output_pixel(&f, 0, 0);
   for (uint32_t x = 0; x < f.out.tensor->width; ++x, out += f.kernel.out_channels) {
     uint64_t at = 0; /* `at` is unsigned, because it may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f.kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
-    memmove(out, window.pixels[first] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the two pixels may overlap */
+    memmove(out, window.pixels[0] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the two pixels may overlap */
   }
   return TMO_OK;
 }

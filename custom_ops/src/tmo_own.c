@@ -38,9 +38,8 @@ const tmo_own_kernel *tmo_own_of(const tmo_op *op) {
 
 void tmo_own_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_own_kernel *const own = tmo_own_of(k->op);
-  const uint32_t first = own->operands > 1 ? tmo_first_operand(k) : 0;
   for (uint32_t at = 0; at < k->out_width * own->channels; at += own->channels) {
-    own->pixel(window->pixels[first] + at, own->operands > 1 ? window->pixels[1 - first] + at : NULL, out + at);
+    own->pixel(window->pixels[0] + at, own->operands > 1 ? window->pixels[1] + at : NULL, out + at);
   }
 }
 #else

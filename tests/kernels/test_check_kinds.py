@@ -134,7 +134,7 @@ def test_an_index_behind_the_table_of_gather(layout: RowLayout) -> None:
         host.run(program, [indices + 1], [12])
 
 
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize(
     ("access", "status"),
     [
@@ -147,8 +147,8 @@ def test_an_index_behind_the_table_of_gather(layout: RowLayout) -> None:
         (Access(extent=2), Status.OP),
     ],
 )
-def test_gather_nd_reads_the_rows_of_both_operands(access: Access, status: Status, swapped: bool) -> None:
-    both = (access, Access()) if swapped else (Access(), access)
+def test_gather_nd_reads_the_rows_of_both_operands(access: Access, status: Status, first: bool) -> None:
+    both = (access, Access()) if first else (Access(), access)
     gather = ProgramOp(Kind.GATHER_ND, (0, 1), 2, (0, 0), 0, access=both, bias=np.array([1], np.int32))
     tensors = (
         ProgramTensor(0, 1, 9, 3, 1, base=1),

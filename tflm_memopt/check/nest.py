@@ -221,8 +221,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 def check_nest(step: StageNest) -> None:
     """Raise PlanError if an operator's loops are impossible, for example if they never end, or for wrong operands."""
-    operands = [*range(len(step.op.inputs))]
-    if sorted(step.stage.operands) != operands or (step.op.keeps_order and [*step.stage.operands] != operands):
+    if sorted(step.stage.operands) != [*range(len(step.op.inputs))]:
         raise PlanError(f"operator {step.stage.op} {step.op.name} reads its inputs as {step.stage.operands}")
     if not step.tiled:
         if not step.nest.by_rows:

@@ -38,8 +38,6 @@ class Flags(enum.IntFlag):
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
     """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
-    SWAPPED = 8
-    """Operand 1 comes first in the operator's formula, for example as the minuend of SUB."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights."""
     COPIES = 32

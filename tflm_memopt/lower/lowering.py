@@ -154,11 +154,10 @@ class _Lowering:
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
-        constants = () if constant is None else (self._number(constant),)
-        inputs = (*(self._operand(op, k, seen) for k in stage.operands), *constants)
-        plain = operands.program_op(op, stage.operands, inputs, self._output(op, nests))
-        scaled = replace(op, multipliers=plain.multipliers, shifts=plain.shifts)
-        packed = pack(scaled) if stage.runs_packed(op) else None
+        fixed = 0 if constant is None else self._number(constant)
+        inputs = [self._operand(op, k, seen) for k in range(len(op.inputs))]
+        plain = operands.program_op(op, inputs, self._output(op, nests), fixed)
+        packed = pack(op) if stage.runs_packed(op) else None
         weights = packed.weights if packed else plain_weights(op)
         copied = self._copied(op, weights)
         sums = (stage.iterative and not op.scatters) or stage.nest.sums
@@ -176,8 +175,8 @@ class _Lowering:
             copied=copied,
             scales=packed.scales if packed else None,
             bias=None if packed else op.bias,
-            multipliers=None if packed else plain.multipliers,
-            shifts=None if packed else plain.shifts,
+            multipliers=None if packed else op.multipliers,
+            shifts=None if packed else op.shifts,
             accumulator=place,
             **_tiles(op, stage, nests),
         )

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.lower.program import Program, ProgramOp
-from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind, traits
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.packings import has_one_scale, packing
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
@@ -34,8 +33,6 @@ NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.AD
 class ConstantForm(NamedTuple):
     kind: Kind
     packing: Packing
-    swapped: bool
-    """Whether an operator with packed weights has its operands in another order than in the original model."""
     nibbles: bool
     kernel: tuple[int, int, int]
     """Height, width and channels of the filters of a convolution with packed weights."""
@@ -44,7 +41,7 @@ class ConstantForm(NamedTuple):
 def form_of(op: ProgramOp, program: Program) -> ConstantForm:
     packed, window = op.packing is not Packing.NONE, op.window
     kernel = (window.kernel_h, window.kernel_w, program.tensors[op.inputs[0]].channels) if packed else (0, 0, 0)
-    return ConstantForm(op.kind, op.packing, packed and op.swapped, op.nibbles, kernel)
+    return ConstantForm(op.kind, op.packing, op.nibbles, kernel)
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
@@ -60,8 +57,6 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
     wanted = replace(op, packing=form.packing)
     if form.packing is Packing.DSP_DENSE:
         wanted = replace(wanted, param=int(has_one_scale(op)))
-    if form.swapped and op.multipliers is not None and op.shifts is not None:
-        wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
     if op.weights is not None and op.is_convolution:  # A dense layer may read its input as one pixel.
         if op.weights[0].size != math.prod(form.kernel):
             return None
@@ -71,18 +66,10 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
 
 
 def of_program(op: ProgramOp, program: Program) -> Numbers:
-    """Return the constants of a program's operator, with its operands in the order of the original model."""
-    order = [1, 0] if op.swapped else [0, 1]
-    zeros = op.input_zero_points
-    multipliers: Array | None = op.multipliers
-    shifts: Array | None = op.shifts
-    if traits(op.kind).scales == OPERAND_SCALES and multipliers is not None and shifts is not None:
-        multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
     return _numbers(
-        weights=op.stored_weights, biases=op.bias, scales=op.scales, multipliers=multipliers, shifts=shifts,
-        values=np.frombuffer(constants[0], np.int8) if constants else None,
-        **_ranges(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
+        weights=op.stored_weights, biases=op.bias, scales=op.scales, multipliers=op.multipliers, shifts=op.shifts,
+        values=np.frombuffer(constants[0], np.int8) if constants else None, **_ranges(op),
     )  # fmt: skip
 
 
@@ -112,18 +99,12 @@ def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
 
 
 def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
+    packed = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)  # The parameter describes the scratch.
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,
-        "parameter": (_parameter(op),),
+        "parameter": (0 if packed else op.param,),
     }
-
-
-def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the operator's parameter without bits that depend on the order of operands or on packed weights."""
-    if op.kind is Kind.SELECT:
-        return without_rows(op.param)
-    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:

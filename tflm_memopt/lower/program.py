@@ -264,7 +264,6 @@ class ProgramOp:
     iterative: Annotated[bool, Flag("flags", 0)] = False
     """TMO_FLAG_*"""
     sums: Annotated[bool, Flag("flags", 2)] = False
-    swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
     """Number of columns that an iteration in a tiled group computes, or 0 if an iteration computes a whole row."""

@@ -156,8 +156,7 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
             CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (form.writes == 2)),
         )
     if kind is Kind.GATHER_ND:
-        indices = tensors[r["input"][0 if r["flags"] & Flags.SWAPPED else 1]]
-        shapes["bias"] = (indices.channels // np.dtype(np.int32).itemsize,)
+        shapes["bias"] = (tensors[r["input"][1]].channels // np.dtype(np.int32).itemsize,)
     per_channel = out_channels if r["flags"] & Flags.PER_CHANNEL else 1
     scaled = (per_channel if form.scales is None else form.scales,)
     return {**shapes, "multipliers": scaled, "shifts": scaled}

@@ -73,11 +73,6 @@ def bytes_made(param: int) -> int:
     return _bytes(param)[MAX_INPUTS]
 
 
-def in_order(param: int, order: Sequence[int]) -> int:
-    nbytes = _bytes(param)
-    return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
-
-
 def partial(context: OperatorContext) -> RowOp | None:
     """Parse SUMS or ADD_SUMS. Return None for an operator of another type, and for invalid options."""
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None

@@ -13,8 +13,6 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
-ROW = 3
-"""Mask for the bits of a SelectForm that hold the row index of an operand."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
@@ -43,18 +41,6 @@ def select(context: OperatorContext) -> RowOp:
         constant=constant,
         param=form,
     )
-
-
-def in_order(form: int, first: Sequence[int]) -> int:
-    """Return the parameter `form` of SELECT after its operands are reordered. `first[i]` is the new index of row i."""
-    for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
-        row = form >> shift & ROW
-        form += first[row] - row << shift
-    return form
-
-
-def without_rows(form: int) -> int:
-    return form & ~sum(ROW << FORM_BITS * k for k in range(OPERANDS))
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:

@@ -107,8 +107,7 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 def _reference_program(op: RowOp) -> bytes:
     n, constant = len(op.inputs), operands.constant(op)
-    inputs = (*range(n),) if constant is None else (*range(n), n + 1)
-    lone = replace(operands.program_op(op, range(n), inputs, n), iterative=op.scatters)
+    lone = replace(operands.program_op(op, range(n), n, n + 1), iterative=op.scatters)
     count = op.reads[0].h if op.scatters else op.writes.h
     loops = (Repeat(count, (Iteration(0),)),)
     each = enumerate((*op.reads, op.writes), start=1)

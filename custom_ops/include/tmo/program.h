@@ -105,7 +105,6 @@ enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
-  TMO_FLAG_SWAPPED = 8, /* Operand 1 comes first in the operator's formula, for example as the minuend of SUB. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace before a group of operators runs. */
 };

@@ -150,9 +150,6 @@ static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uin
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
-/* Returns the index of the operand that comes first in the operator's formula, such as the minuend of SUB. */
-static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
-
 /* The adjacent taps of a kernel that are inside the input, along one axis. */
 typedef struct {
   uint32_t first; /* index in the kernel of the first tap that is inside the input */
