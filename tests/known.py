@@ -1,5 +1,5 @@
-"""Builds typical networks for microcontrollers with random weights. The script benchmarks/costs.py fits costs to these
-networks.
+"""Builds typical networks for microcontrollers with random weights. The script benchmarks/costs.py fits costs to the
+networks of this file.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -140,7 +140,6 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def joined(seed: int = 4) -> bytes:
-    """Return a model in which no window reads the concatenated rows."""
     net = Net(seed)
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)

@@ -1,5 +1,5 @@
-"""Builds networks of the kinds that run on microcontrollers. The error of instruction estimates is measured with these
-networks, so no estimate may be fitted to them.
+"""Builds networks of the kinds that run on microcontrollers. The networks measure the error of instruction estimates,
+so no estimate may be fitted to them.
 """
 
 from collections.abc import Callable, Mapping

@@ -208,7 +208,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """For the types of options, infinity and NaN are not numbers."""
+    """Options that are numbers accept neither infinity nor NaN."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -1,4 +1,4 @@
-"""Run random programs and whole models on emulated cores. The output bytes must equal those on the PC."""
+"""Run random programs and whole models on emulated cores. The output bytes must equal the output bytes of the PC."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -104,7 +104,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. A network takes the kinds of its layers from one of the `sets`."""
+    """Draw networks of up to `most` layers. The layers of a network have kinds from one of the `sets`."""
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))

@@ -37,9 +37,9 @@ class Work:
     window.
     """
     written: float = 0
-    """Number of output bytes. For an operator that adds to int32 sums, the number of updates of sums."""
+    """Number of output bytes. An operator that adds to int32 sums counts updates of sums instead."""
     pixels: float = 0
-    """Number of output pixels. For an operator that adds to int32 sums, the number of input pixels."""
+    """Number of output pixels. An operator that adds to int32 sums counts input pixels instead."""
     taps: float = 0
     """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
     window.
@@ -63,23 +63,23 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, the number of searches for the source of a move.
+    A COPY counts searches for the source of a move instead.
     """
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
     """Number of window rows that a kernel copies singly, or of pool taps in incomplete groups of four channels.
 
-    For a COPY, the number of bytes in short runs. For bytes packed in tiles, the field is the number of kernel calls.
+    A COPY counts bytes in short runs instead. For bytes packed in tiles, the field is the number of kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. For a COPY, the number of moves for several rows at once."""
+    """Number of times that a kernel reads all its weights. A COPY counts moves for several rows at once instead."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
     """Number of values or taps that RISC-V vector code multiplies for up to 32 channels at once.
 
-    With the DSP extension, the number of values that are multiplied for one pixel and four channels at once.
+    With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
     """
     sweeps: float = 0
     """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""

@@ -87,7 +87,7 @@ class DevicesReport:
     whole: tuple[int, ...]
     """Operators that one device runs alone, by default the first device."""
     split_weights: tuple[int, ...]
-    """Number of bytes of each device's part of the weights that are divided by output or input channels."""
+    """Number of bytes of split weights that each device stores, by device."""
     original_split_weights: int
     room: int
     """Minimum size in bytes of a buffer for received messages, if senders wait while the buffer is full."""

@@ -85,7 +85,7 @@ class LaidOut:
     shared: Shared
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of a time between pauses in milliseconds and the arena head's size for this time in bytes."""
+    """Pairs of the milliseconds between two pauses and the arena head's size in bytes."""
     slow: Mapping[str, int]
     """Maps a model to the offset in bytes of its part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)

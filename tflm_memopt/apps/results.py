@@ -18,7 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Range of bytes, without the byte `end`, that a model keeps while it does not run, and the reason."""
+    """Bytes from `first` to `end` - 1 that a model keeps while it does not run, and the reason."""
 
     model: str
     tensor: str

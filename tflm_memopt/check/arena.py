@@ -129,7 +129,8 @@ class TaggedArena:
     ) -> None:
         """List reads or writes of runs of `nbytes` bytes at the addresses `at`.
 
-        The argument `reader` is a function that returns the name of the reader for a time, or None for writes.
+        The argument `reader` is a function that returns the name of the operator that reads at a given time. None
+        stands for writes.
         """
         if not len(at) or not nbytes:
             return
@@ -161,7 +162,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # The first access of each piece is always a write, which sets the earlier contents.
+            # In each piece, the first access is a write of the contents from before the list.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

@@ -51,7 +51,7 @@ def _writes_state(op: RowOp, of: Op) -> str:
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Return why the last window does not end at the newest row or differs from TFLM's filter, or an empty text."""
+    """Return "" if the last window ends at the newest row and equals TFLM's, and otherwise what is wrong."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

@@ -31,11 +31,11 @@ MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
 _Known = dict[tuple[Hashable, bytes], int]
-"""Maps an operator and the numbers of the rows that it reads to the number of the row that it computes."""
+"""Maps an operator and the numbers of its input rows to the number of the computed row."""
 
 
 def check_sliding(graph: RowGraph) -> None:
-    """Raise PlanError if an operator computes a row that TFLM's operator does not compute of the whole input."""
+    """Raise PlanError if an operator computes a row that TFLM's operator does not compute from the whole input."""
     if graph.window is None:
         raise ValueError("the input does not slide")
     rows, new, count = graph.window.rows, graph.window.new, graph.window.inferences
@@ -97,7 +97,7 @@ class _Numbering:
             yield np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1))
 
     def _taps(self, op: RowOp, k: int, numbers: Ints) -> Ints:
-        """Return the numbers of the rows of an operand that each output row needs."""
+        """For each output row, return the numbers of the operand's rows that it needs."""
         y, w, above, height = np.arange(op.writes.h)[:, None], op.window, 0, numbers.shape[1]
         if op.access:
             rows = first_row(op.access[k], y, height) + np.arange(op.access[k].extent)

@@ -141,7 +141,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that are no longer in the input.
 
     Each inference adds the new rows to the sums and subtracts the rows that the new rows replace in the rolling buffer.
-    Each sum therefore stays equal to the sum of the rows in the buffer, if both start at 0.
+    If both start at 0, each sum always equals the sum of the rows in the buffer.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

@@ -121,7 +121,7 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Maps an operator's index to the output channels at which one device's part ends and the next part begins."""
+    """Maps an operator's index to the end of each device's output channels."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:

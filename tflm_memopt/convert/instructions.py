@@ -32,7 +32,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Smallest growth of activation memory between two tried plans that compute more pixels in a call, as a fraction."""
 LEAP = 1 / 4
-"""Maximum growth of a plan to the mean of the smallest and largest arena, as a fraction of its activation memory."""
+"""If a plan can reach the mean of the smallest and the largest arena by growing at most this fraction, it is tried."""
 LESS = 0.9
 """Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -87,7 +87,7 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Most comparisons need no lowering, because a model with more operators has a larger arena tail."""
+    """Most plans are compared without lowering, because a model with more operators has a larger arena tail."""
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
         return True
@@ -106,7 +106,7 @@ def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    Conversions with wide tiles, without tiled groups, or with two rows at once are added for whole rows.
+    For whole rows, the result also has conversions with wide tiles, without tiled groups, or with two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:

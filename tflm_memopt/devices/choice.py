@@ -3,7 +3,7 @@
 Either each device runs whole operators, or all devices divide first rows and, from some layer on, channels. With
 limited memory, the first device alone may run the first or the last layers. Splits are compared by the largest device's
 bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no other split is better
-in all three figures.
+in memory, in work and in sent bytes.
 """
 
 import math

@@ -164,7 +164,7 @@ class Network:
         """Return the converted models of all devices, which are checked to fit together.
 
         The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to an operator's device.
-        The argument `portions` has the relative number of channels of each device. Raises UsageError for bad splits.
+        The argument `portions` weights each device's number of channels. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -207,7 +207,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return the sequences of unsplit operators with the device of each. If one device runs all of them, return ()."""
+    """Return each sequence of unsplit operators with its device, or () if one device runs all of them."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -308,7 +308,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Divide operators before `switch` by `front`, and operators from `switch` to `end` - 1 by channels."""
+    """Split operators before `switch` as `front` states, and operators from `switch` to `end` - 1 by channels."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

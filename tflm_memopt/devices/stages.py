@@ -1,9 +1,9 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
-sent row by row, so that no device holds a whole tensor. All devices divide the channels of a layer that has more
-weights than the mean weights of a device. For a few positions, the network is cut in two and planned for two devices.
-The plans for two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
+sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device has on average, all
+devices divide its channels. For a few positions, the network is cut in two and planned for two devices. The plans for
+two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
 """
 
 import math
@@ -29,7 +29,8 @@ class SplitCost(NamedTuple):
     """The cost of a split, which is compared field by field, and should be small."""
 
     exceeds_alone: int
-    """0 if no device needs more arena than one device alone, 1 for at most LINK_STATE bytes more, and otherwise 2."""
+    """0 if no device needs more arena than one device alone, 1 if one needs up to LINK_STATE bytes more, otherwise 2.
+    """
     weights: float
     """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
     ram: int
@@ -127,7 +128,7 @@ def _estimated(
     """Estimate the cost of sequences of operators that end at the cuts `ends`. The first device also runs the operators
     after the last cut in `ends`.
 
-    The argument `sharded` has a device's weights in divided layers, as a multiple of a device's mean weights. The
+    The argument `sharded` is the size of a device's divided weights, as a multiple of a device's mean weights. The
     argument `known` has the arena size in bytes of each planned sequence, by its first and last cut.
     """
     first, last = cuts[ends[0]], len(cuts) - 1

@@ -11,8 +11,8 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of a C module. `function` is the C function that returns the address of its bytes, and
-    `constant` is the C name of its size.
+    """An input or output of a C module. `function` is the C function that returns the address of the bytes, and
+    `constant` is the C name of their number.
     """
 
     function: str

@@ -1,7 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The emitted program first compares the outputs of a stored input with TFLM's outputs on a PC. Then it prints results for
-pictures of a camera, or for the stored input. Users add their own sensors and actions.
+The emitted program first compares the outputs of a stored input with TFLM's outputs on a PC. After the comparison, the
+program prints results for pictures of a camera, or for the stored input. Users add their own sensors and actions.
 """
 
 from collections.abc import Callable, Collection

@@ -18,7 +18,7 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes that the linker script reserves for the stack. An inference and printf() need this stack."""
+"""Bytes that the linker script reserves for the stack."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,91 +1,91 @@
 """Limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
 MAGIC = 0x314F4D54
-"""A program begins with the four characters "TMO1", which have this value as a little-endian number."""
+"""The first four bytes of a program as a little-endian number: the characters "TMO1"."""
 VERSION = 4
 NONE = 0xFFFF
-"""In a table of input rows, this value stands for an iteration that reads no row of the operand."""
+"""Entry in a table of input rows for an iteration that reads no row of the operand."""
 MAX_INPUTS = 4
-"""An operator reads at most this many operands row by row."""
+"""Maximum number of operands that an operator reads row by row."""
 MAX_IO = 16
-"""A program has at most this many inputs and outputs together."""
+"""Maximum number of inputs and outputs of a program, counted together."""
 MAX_KERNEL_H = 64
-"""An iteration reads at most this many rows of all operands together."""
+"""Maximum number of rows that an iteration reads, counted over all operands."""
 MAX_TAPS = 64
-"""A window in a tiled group has at most this many pixels."""
+"""Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""A window has at most this many rows or columns, so that coordinates fit int32. All stripes of a tensor together have
-at most this many rows.
+"""Maximum number of rows or columns of a window, so that coordinates fit int32. The stripes of a tensor have at most as
+many rows together.
 """
 MAX_POOL_AREA = 1 << 23
-"""A pooling window has at most this many pixels, so that its sums fit int32."""
+"""Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
-"""SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31."""
+"""Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31."""
 MAX_PLACES = 1 << 23
-"""ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's index."""
+"""Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index."""
 MAX_ADD_SHIFT = 22
-"""ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32."""
+"""Maximum left shift of an operand of ADD in bits, so that shifted values of 9 bits fit int32."""
 MAX_SHIFT = 30
-"""An int32 sum is shifted left by at most this many bits."""
+"""Maximum left shift of an int32 sum in bits."""
 MAX_S16_SHIFT = 7
-"""An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by
-`15 - shift` bits.
+"""Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 -
+shift` bits.
 """
 MAX_SUM_BYTES = 4
 """Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes."""
 INDEX_BYTES = 4
-"""An int32 index is stored as a pixel with this many one-byte channels."""
+"""Number of one-byte channels of a pixel that stores an int32 index."""
 TABLE_BYTES = 256
-"""The table of LOOKUP has this many bytes: one for each int8 value."""
+"""Size of the table of LOOKUP in bytes: one byte for each int8 value."""
 CURVE_WORDS = 128
-"""The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words."""
+"""Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""An LSTM has this many multipliers, and equally many shifts."""
+"""Number of multipliers of an LSTM, which is also its number of shifts."""
 PROGRAM_BASE = 255
-"""If tmo_tensor.base has this value, the tensor is a constant in the program."""
+"""Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
-"""If tmo_tensor.base has this value, devices send the rows of the tensor to each other."""
+"""Value of tmo_tensor.base for a tensor whose rows are messages between devices."""
 LOOP_DEPTH = 4
-"""At most this many loops are nested in each other."""
+"""Maximum number of loops that are nested in each other."""
 PACKED_PIXELS = 4
-"""A packed convolution computes at most this many output pixels at once."""
+"""Maximum number of output pixels that a packed convolution computes at once."""
 FIVE_PIXELS = 5
-"""A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
+"""Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once."""
 FIVE_VALUES = 96
-"""TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values.
-The weights of two channels with this many values fit the cache of the core.
+"""Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The
+weights of two channels of such a window fit the cache of the core.
 """
 PACKED_TILE = 2304
-"""A packed convolution copies at most this many int16 input values for the pixels that it computes at once."""
+"""Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once."""
 ROOM_FOR_PIXELS = 4
-"""A packed convolution of rows has scratch for n pixels if tmo_op.at_once is this number + n."""
+"""A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels."""
 MVE_PIXELS = 2
-"""A packed convolution for Helium computes at most this many output pixels at once."""
+"""Maximum number of output pixels that a packed convolution for Helium computes at once."""
 MVE_TILE = 4608
-"""A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at
-once.
+"""Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies for the pixels that it computes
+at once.
 """
 ESP_TILE = 2048
-"""A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch."""
+"""Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution."""
 PACKED_TAPS = 51
-"""The window of a packed depthwise convolution has at most this many pixels."""
+"""Maximum number of pixels under the window of a packed depthwise convolution."""
 PACKED_SCALES = 8
-"""The biases and scales of two channels of a packed convolution take this many int32 values."""
+"""Number of int32 values for the biases and scales of two channels of a packed convolution."""
 PACKED_SHIFT = 22
-"""A packed operator shifts right by at most this many bits."""
+"""Maximum right shift of a packed operator in bits."""
 SHORT_ROW = 16
-"""With TMO_PACKING_DSP_CONV, rows of a window are copied as padded words only if a row has at most this many bytes."""
+"""Maximum size of a window's row in bytes that TMO_PACKING_DSP_CONV copies as padded words."""
 BLOCK_PIXELS = 6
-"""TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
+"""Number of adjacent output pixels with windows of 3x3 pixels that TMO_PACKING_DSP_DEPTHWISE computes at once."""
 GATHERED_BYTES = 200
-"""On cores with the DSP extension, CONV copies a window of at most this many bytes into a buffer."""
+"""Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension."""
 GATHERED_ROWS_BYTES = 144
-"""On cores with the DSP extension, CONV copies a window of whole rows with at most this many bytes into a buffer."""
+"""Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels."""
+"""Maximum size of a window in bytes that CONV copies into a buffer on all cores, even for few output channels."""
 SOME_CHANNELS = 8
-"""CONV copies a window of more than TMO_FEW_BYTES only if the operator has at least this many output channels."""
+"""Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES."""
 MANY_CHANNELS = 16
-"""CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels."""
+"""Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES."""
 ALIGNMENT = 16
-"""The address of a program is a multiple of this number."""
+"""Alignment of a program's address in bytes."""

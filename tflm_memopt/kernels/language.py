@@ -1,7 +1,7 @@
 """Data structures that describe a kernel.
 
 A register holds one number until rewrites.py vectorises a loop. In a vectorised loop, each lane of the core runs one
-iteration. Registers that depend on the loop variable then become vectors.
+iteration. Registers that depend on the loop variable are vectors.
 
 The vocabulary is that of vMCU (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
 """
@@ -199,7 +199,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """True if each lane of a vector runs an iteration of its own. A register then holds a vector."""
+    """True if each lane of a vector runs an iteration of its own, so that registers hold vectors."""
     group: int = 0
     """Number of registers for a vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1

@@ -116,8 +116,8 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    The innermost loop of the kernel must compute one element of y from x, or from x and other. Each outer loop must
-    have one iteration.
+    The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Each outer loop
+    must have one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]

@@ -220,7 +220,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """`nests` has the loops of the operators of the group, by output tensor."""
+        """The argument `nests` has the loops of each operator of the group, by the operator's output tensor."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)

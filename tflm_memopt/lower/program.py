@@ -148,7 +148,7 @@ class ProgramTensor:
     at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows before row 0 that the state holds for this tensor."""
+    """Number of rows above row 0 of the tensor that the state holds."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
@@ -199,20 +199,20 @@ class CopyRecord:
 
 
 PARAMETERS: Mapping[str, str] = {
-    "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
+    "left_shift": "Left shift of both operands of ADD, SUB and SQUARED_DIFFERENCE in bits.",
     "wanted": "COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1.",
-    "smallest": "If this field is 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest.",
-    "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
+    "smallest": "1 if MAX_POOL or ARG_MAX finds the smallest value, and 0 if it finds the greatest value.",
+    "least_difference": "Limit of x - max below which SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0.",
     "sum_bytes": "Number of bytes of each sum that a SUMS operator writes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
     "range_s16": "Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum.",
-    "cell_range": "Maximum and minimum of an LSTM's cells, in the upper and lower 16 bits as in range_s16.",
-    "table_rows": "The table of GATHER has this number of rows.",
-    "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
+    "cell_range": "Bits 16 to 31 are the maximum of an LSTM's cells, and bits 0 to 15 are their minimum.",
+    "table_rows": "Number of rows of GATHER's table.",
+    "half_pixel_centers": "1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
     "resize_form": "A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32.",
     "select_form": "For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size.",
-    "transposed": "If this field is 1, the right matrix of BATCH_MATMUL is [out][depth], and otherwise [depth][out].",
-    "tangent": "CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0.",
+    "transposed": "1 if the right matrix of BATCH_MATMUL is [out][depth], and 0 if it is [depth][out].",
+    "tangent": "1 if CURVE_S16 computes tanh, and 0 if it computes the sigmoid function.",
     "float_form": "For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0, and higher bits are a TMO_FUNCTION_* or 0.",
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
@@ -348,7 +348,7 @@ class ProgramRollingBuffer:
     """Number of bytes between the start of the state and the buffer."""
     row: U32
     """Number of bytes of a row in the rolling buffer."""
-    depth: Annotated[int, Number("<u2"), Also({"runs": "A sliding window is full after this number of runs."})]
+    depth: Annotated[int, Number("<u2"), Also({"runs": "Number of inferences after which a sliding window is full."})]
     """Number of rows for which the rolling buffer has room."""
     advance: U16
     """Number of rows by which each run moves the position of the oldest row."""

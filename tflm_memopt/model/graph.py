@@ -122,7 +122,7 @@ class Op:
 
     @property
     def number(self) -> int:
-        """Index of an operator of the model for messages: `index`, or the first operator that was replaced."""
+        """Index by which messages name the operator: `index`, or the index of the first operator that it replaces."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 

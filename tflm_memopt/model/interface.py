@@ -107,7 +107,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        slides = changes.input.startswith("sliding")  # a sliding window need not be a multiple of the pushed rows
+        slides = changes.input.startswith("sliding")  # a sliding window may have any number of rows
         if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})

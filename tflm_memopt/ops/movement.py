@@ -1,6 +1,6 @@
 """Turns operators that only move data into RowOps. Each function applies an operator to an array of element indices
-(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. Such
-operators are left to TFLM.
+(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. TFLM runs
+an operator with contradictory operands.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -201,7 +201,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX or ARG_MIN. For int8 channels, the kernel reads pixels, and otherwise windows."""
+    """Parse ARG_MAX or ARG_MIN."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:

@@ -15,7 +15,7 @@ INT8_MIN, INT8_MAX = -128, 127
 ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT = 20, 15
 SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
-"""TFLM calls this constant kScaledDiffIntegerBits (micro/kernels/softmax_common.cc)."""
+"""TFLM's constant kScaledDiffIntegerBits (micro/kernels/softmax_common.cc)."""
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
@@ -164,7 +164,7 @@ def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
 
 
 def log_softmax_inverse(scale_in: float) -> float:
-    """Return the factor that converts LOG_SOFTMAX's fixed point to its input. In TFLM, the factor must be below 1."""
+    """Return LOG_SOFTMAX's inverse multiplier, which must be below 1 in TFLM."""
     multiplier, _ = softmax(1.0, scale_in)
     return 2.0 ** (31 - multiplier.shift) / multiplier.value
 

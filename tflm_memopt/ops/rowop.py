@@ -43,14 +43,14 @@ class Rows:
 
 STRIDE_H = {
     "scale_h": "TFLM's height_scale_10 of RESIZE_BILINEAR, in 1/1024 of a row.",
-    "new_rows": "SLIDING_SUM reads this number of new rows in each run.",
-    "rows_in": "The input of RESIZE_BILINEAR_F32 has this number of rows.",
+    "new_rows": "Number of new rows that SLIDING_SUM reads in each inference.",
+    "rows_in": "Number of rows of RESIZE_BILINEAR_F32's input.",
 }
 STRIDE_W = {
     "scale_w": "TFLM's width_scale_10 of RESIZE_BILINEAR, in 1/1024 of a pixel.",
-    "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
+    "rows_out": "Number of rows of RESIZE_BILINEAR_F32's output.",
 }
-"""Operators without strides store these numbers in the fields `stride_h` and `stride_w`."""
+"""Numbers that operators without strides store in the fields `stride_h` and `stride_w`."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if all iterations write into one output row. In this case, `phase_step` counts bytes of the output row."""
+    """True if all iterations write into one output row, in which `phase_step` then counts bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including products with padding."""
     older: TensorId | None = None
-    """The input rows above row 0 are in this state instead of being padding, with the newest row last."""
+    """State with the rows above row 0 of the input, the newest row last, or None if padding is above row 0."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
@@ -412,8 +412,8 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if the last byte of an output is written after all reads of its inputs. An operator that two cores share
-        does not have this property.
+        """True if the last byte of an output is written after all reads of its inputs. The value is False for an
+        operator that two cores share.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 

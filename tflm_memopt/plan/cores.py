@@ -295,7 +295,7 @@ def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
 def _barriers(
     group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """`enters` tells whether an earlier group belongs to the same custom operator."""
+    """The argument `enters` is true if an earlier group belongs to the same custom operator."""
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
         touched = [group.touched(sharding, core, number) for core in range(CORES)]

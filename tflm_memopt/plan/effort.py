@@ -19,7 +19,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""If several searches divide a budget, a search may spend this multiple of an equal part."""
+"""If several searches divide a budget, one search may spend this multiple of the mean."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000
@@ -85,7 +85,7 @@ class Spent:
 
 
 class Budget:
-    """A limit for the work of a search, in seconds. Work on a share of the budget also reduces the whole budget."""
+    """A limit for the work of a search, in seconds. Work in a part of a budget also reduces the whole budget."""
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()
@@ -112,9 +112,7 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left. If not, record that the search step `part` was
-        shortened.
-        """
+        """Return whether more than `seconds` seconds are left, and record `part` as shortened if not."""
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

@@ -217,7 +217,7 @@ class Plan:
     """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()
     pauses: tuple[int, ...] = ()
-    """Pauses, each given by the number of iterations before it, in ascending order."""
+    """Pauses in ascending order. Each pause is the number of iterations before it."""
     shardings: tuple[GroupSharding, ...] = ()
     """How the two cores divide each group, or no entries for one core."""
     wide: bool = False

@@ -148,7 +148,9 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the smallest arena head within `macs`, or a plan in `known` that is at least as good."""
+        """Return the plan with the smallest arena head for `macs` multiply-accumulates, or an equally good one in
+        `known`.
+        """
         budget = budget or Budget(PLANNING * self.allowance, self.spent)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -235,7 +237,7 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with faster forms of its tiled groups, as far as `head` bytes allow.
+        """Return the plan with faster variants of its tiled groups, as far as `head` bytes allow.
 
         Return None if another planner made the plan.
         """
@@ -312,7 +314,7 @@ class Planner:
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """The search stops at a layout of `enough` bytes.
 
-        Each plan in `starts` gives a layout to begin with, and None begins with the largest buffers.
+        Each plan in `starts` gives a layout to begin with. For None, the search begins with the largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))

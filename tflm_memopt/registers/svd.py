@@ -175,8 +175,8 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects that the file states. If the file states none, all possible effects are
-    assumed.
+    """Return the group with the side effects that the file states. If the file states no side effects, all possible
+    side effects are assumed.
     """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
@@ -226,7 +226,7 @@ def _word(name: str) -> str:
 
 
 def declarations(description: Description) -> str:
-    """Return C declarations of all groups for the parser of drivers. The places of fields are not needed."""
+    """Return C declarations of all groups for the parser of drivers."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")

@@ -35,7 +35,7 @@ CHANNELWISE: Mapping[str, Mapping[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A chain of operators that runs once for each tile or channel group of the output of the last operator."""
+    """A chain of operators that runs once for each tile or channel group of its output."""
 
     ops: tuple[int, ...]
     """Indices of the chain's operators. Only the next operator of the chain reads an operator's output."""

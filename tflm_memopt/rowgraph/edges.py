@@ -30,9 +30,9 @@ class Slid(NamedTuple):
     whole: Rows
     new: int
     top: int = 0
-    """Number of the first rows that depend on padding."""
+    """Number of rows at the top of the tensor that depend on padding."""
     bottom: int = 0
-    """Number of the last rows that depend on padding."""
+    """Number of rows at the bottom of the tensor that depend on padding."""
 
     @property
     def older(self) -> int:

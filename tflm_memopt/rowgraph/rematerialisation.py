@@ -17,7 +17,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, Row
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Maximum number of operators that run twice for one reader."""
+"""Maximum number of operators that run twice so that one operator can read their result again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators. The result of choices() has those of the model."""
+    """Number of multiply-accumulates of the repeated operators, or of the whole model in the result of choices()."""
     bound: int
     """Largest total size in bytes of the tensors that are complete when an operator starts to read a repeated tensor.
     """
@@ -132,7 +132,7 @@ class _Seen:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
-    """Yield an empty choice, then choices that repeat more and more operators and need less and less RAM."""
+    """Yield a choice without repeated operators, and then choices that repeat more operators and need less RAM."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

@@ -31,8 +31,8 @@ Support = RowOp | View | Unsupported
 class AnnotatedGraph:
     """A model's graph in canonical form.
 
-    `support` maps the index of an operator to a RowOp or a View. If both are impossible, it has the reason as an
-    Unsupported.
+    `support` maps the index of an operator to a RowOp, a View, or an Unsupported with the reason why both are
+    impossible.
     """
 
     graph: Graph
@@ -73,7 +73,7 @@ def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
     """Return the operator, or why TFLM must run it: it does not read the last row of a tensor in `whole`.
 
     An LSTM updates its state only in steps whose output is read. If the operator is an LSTM, add its output to `whole`.
-    Also add the output if only its last row needs the last row of a tensor in `whole`.
+    Any operator's output is added if only its last row needs the last row of a tensor in `whole`.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -17,7 +17,7 @@ Feed = Callable[[Sequence[Array], int], int]
 """Function that runs an inference for the inputs and the index of the run, and returns TFLM's status (0: success)."""
 
 ABORT = 15
-"""Value of kTfLiteAbort in TFLM's wheel. The custom operator returns this status while rows of a streamed input are
+"""Value of kTfLiteAbort in TFLM's wheel. The custom operator returns kTfLiteAbort while rows of a streamed input are
 missing.
 """
 RESET_BEFORE = 2

@@ -222,7 +222,7 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
-    Other bytes in memory are random. The run updates `state`, if given. Raises ModelError if the executor refuses the
+    All other memory is random. The run updates `state`, if given. Raises ModelError if the executor refuses the
     program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)

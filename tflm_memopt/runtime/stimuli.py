@@ -39,8 +39,8 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and three inferences with the lowest, the highest, and alternating values.
 
-    The values lie in the ranges that the original model `graph` allows. If `runs` grows, the first random inferences
-    stay equal.
+    The values lie in the ranges that the original model `graph` allows. With more runs, the first random inferences
+    stay the same.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -90,7 +90,8 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Convert the user's arrays to the inputs of inferences. Each input must have the same number of arrays.
 
     An array for one run has the type and shape of its input. In an array for several runs, the first dimension is the
-    number of runs. That dimension replaces an input's first dimension of 1, or is an additional dimension.
+    number of runs. The dimension for inferences replaces an input's first dimension of 1, or is an additional
+    dimension.
     """
     if not files:
         return []
@@ -216,7 +217,7 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
     Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of QUANTIZE takes every value
     that QUANTIZE can map to a different int8 value. For float inputs, 256 more inferences test floats at or next to the
-    border between two quantized values. The operators of the original model `graph` limit the values.
+    border between two quantized values. The values lie in the ranges that the original model `graph` allows.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]

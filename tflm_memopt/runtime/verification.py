@@ -83,7 +83,7 @@ class Verification:
     every_value: int = 0
     """Number of inferences in which a byte of an input takes every value."""
     constants: ComparedConstants | None = None
-    """Comparison of the models' constants, or None if it was not made."""
+    """Comparison of the models' constants, or None if no constants were compared."""
     threads: tuple[int, ...] = (1,)
     """Tested numbers of threads: 1, or both 1 and 2 for a model made for two cores."""
     undefined: str = ""

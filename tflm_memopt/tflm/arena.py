@@ -44,7 +44,7 @@ from tflm_memopt.tflm.lifetimes import (
 from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi, size_of
 
 MAX_SCRATCH_PER_OP = 12
-"""TFLM calls this limit kMaxScratchBuffersPerOp (micro_allocator.cc)."""
+"""Maximum number of scratch buffers of an operator (kMaxScratchBuffersPerOp, micro_allocator.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +311,8 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor does not fit, although
-    TFLM allows such events. Events that fit an arena therefore fit every larger arena, as a search for the smallest
-    arena requires.
+    TFLM allows such events. Events that fit an arena must fit every larger arena, or the search for the smallest arena
+    would fail.
     """
     head = temp = 0
     tail = size

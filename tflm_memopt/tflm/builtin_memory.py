@@ -41,8 +41,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """Bytes of a variable. MicroResourceVariables::Allocate reserves them in the tail, in the subgraph that creates the
-    variable's handle.
+    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes in the tail, in the subgraph that
+    creates the variable's handle.
     """
 
     handle: Tensor

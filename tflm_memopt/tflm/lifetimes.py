@@ -18,7 +18,7 @@ from tflm_memopt.model.variables import handles
 from tflm_memopt.tflm.greedy_planner import Need, high_water, place
 
 ALIGNMENT = 16
-"""TFLM returns this value from MicroArenaBufferAlignment() (micro_arena_constants.h)."""
+"""Result of TFLM's MicroArenaBufferAlignment() (micro_arena_constants.h)."""
 _UNUSED = -1
 """First and last scope of an unused tensor, for which TFLM nevertheless plans memory."""
 

@@ -11,53 +11,53 @@
 
 #include "tmo/kinds.def"
 
-#define TMO_MAGIC 0x314F4D54u /* A program begins with the four characters "TMO1", which have this value as a little-endian number. */
+#define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program as a little-endian number: the characters "TMO1". */
 #define TMO_VERSION 4
-#define TMO_NONE 0xFFFFu /* In a table of input rows, this value stands for an iteration that reads no row of the operand. */
-#define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
-#define TMO_MAX_IO 16 /* A program has at most this many inputs and outputs together. */
-#define TMO_MAX_KERNEL_H 64 /* An iteration reads at most this many rows of all operands together. */
-#define TMO_MAX_TAPS 64 /* A window in a tiled group has at most this many pixels. */
-/* A window has at most this many rows or columns, so that coordinates fit int32. All stripes of a tensor together have at most this many rows. */
+#define TMO_NONE 0xFFFFu /* Entry in a table of input rows for an iteration that reads no row of the operand. */
+#define TMO_MAX_INPUTS 4 /* Maximum number of operands that an operator reads row by row. */
+#define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
+#define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
+#define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
+/* Maximum number of rows or columns of a window, so that coordinates fit int32. The stripes of a tensor have at most as many rows together. */
 #define TMO_MAX_EXTENT 1073741824u
-#define TMO_MAX_POOL_AREA 8388608u /* A pooling window has at most this many pixels, so that its sums fit int32. */
-#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
-#define TMO_MAX_PLACES 8388608u /* ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's index. */
-#define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
-#define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-/* An int64 sum has at most this shift. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
+#define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
+#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
+#define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
+#define TMO_MAX_ADD_SHIFT 22 /* Maximum left shift of an operand of ADD in bits, so that shifted values of 9 bits fit int32. */
+#define TMO_MAX_SHIFT 30 /* Maximum left shift of an int32 sum in bits. */
+/* Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
 #define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
-#define TMO_INDEX_BYTES 4 /* An int32 index is stored as a pixel with this many one-byte channels. */
-#define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
-#define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
-#define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
-#define TMO_PROGRAM_BASE 255 /* If tmo_tensor.base has this value, the tensor is a constant in the program. */
-#define TMO_LINK_BASE 254 /* If tmo_tensor.base has this value, devices send the rows of the tensor to each other. */
-#define TMO_LOOP_DEPTH 4 /* At most this many loops are nested in each other. */
-#define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
-#define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last five pixels of a row at once only if a window has at most this many values. The weights of two channels with
- * this many values fit the cache of the core. */
+#define TMO_INDEX_BYTES 4 /* Number of one-byte channels of a pixel that stores an int32 index. */
+#define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
+#define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
+#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, which is also its number of shifts. */
+#define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
+#define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
+#define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
+#define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
+#define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once. */
+/* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels of such
+ * a window fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
-#define TMO_PACKED_TILE 2304 /* A packed convolution copies at most this many int16 input values for the pixels that it computes at once. */
-#define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for n pixels if tmo_op.at_once is this number + n. */
-#define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
-/* A convolution for Helium, RISC-V or ESP-NN copies at most this many input bytes for the pixels that it computes at once. */
+#define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once. */
+#define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels. */
+#define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
+/* Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies for the pixels that it computes at once. */
 #define TMO_MVE_TILE 4608
-#define TMO_ESP_TILE 2048 /* A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch. */
-#define TMO_PACKED_TAPS 51 /* The window of a packed depthwise convolution has at most this many pixels. */
-#define TMO_PACKED_SCALES 8 /* The biases and scales of two channels of a packed convolution take this many int32 values. */
-#define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* With TMO_PACKING_DSP_CONV, rows of a window are copied as padded words only if a row has at most this many bytes. */
-#define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
-#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies a window of at most this many bytes into a buffer. */
-/* On cores with the DSP extension, CONV copies a window of whole rows with at most this many bytes into a buffer. */
+#define TMO_ESP_TILE 2048 /* Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution. */
+#define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
+#define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
+#define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator in bits. */
+#define TMO_SHORT_ROW 16 /* Maximum size of a window's row in bytes that TMO_PACKING_DSP_CONV copies as padded words. */
+#define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels with windows of 3x3 pixels that TMO_PACKING_DSP_DEPTHWISE computes at once. */
+#define TMO_GATHERED_BYTES 200 /* Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension. */
+/* Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels. */
-#define TMO_SOME_CHANNELS 8 /* CONV copies a window of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
-#define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if the operator has at least this many output channels. */
-#define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
+#define TMO_FEW_BYTES 80 /* Maximum size of a window in bytes that CONV copies into a buffer on all cores, even for few output channels. */
+#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
+#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES. */
+#define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
 /* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
 enum {
@@ -297,7 +297,7 @@ typedef struct {
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
   union {
     uint16_t depth; /* Number of rows for which the rolling buffer has room. */
-    uint16_t runs; /* A sliding window is full after this number of runs. */
+    uint16_t runs; /* Number of inferences after which a sliding window is full. */
   };
   uint16_t advance; /* Number of rows by which each run moves the position of the oldest row. */
   uint8_t fill; /* Value of all bytes of the rolling buffer after a reset. */
@@ -338,7 +338,7 @@ typedef struct {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
     /* Number of rows of a streamed input that arrive at once. The workspace holds the input rows that arrived before, at the tensor's offset. */
     uint16_t pushed;
-    uint16_t older; /* Number of rows before row 0 that the state holds for this tensor. */
+    uint16_t older; /* Number of rows above row 0 of the tensor that the state holds. */
   };
 } tmo_tensor;
 
@@ -413,31 +413,31 @@ typedef struct {
   union {
     uint16_t stride_h;
     uint16_t scale_h; /* TFLM's height_scale_10 of RESIZE_BILINEAR, in 1/1024 of a row. */
-    uint16_t new_rows; /* SLIDING_SUM reads this number of new rows in each run. */
-    uint16_t rows_in; /* The input of RESIZE_BILINEAR_F32 has this number of rows. */
+    uint16_t new_rows; /* Number of new rows that SLIDING_SUM reads in each inference. */
+    uint16_t rows_in; /* Number of rows of RESIZE_BILINEAR_F32's input. */
   };
   union {
     uint16_t stride_w;
     uint16_t scale_w; /* TFLM's width_scale_10 of RESIZE_BILINEAR, in 1/1024 of a pixel. */
-    uint16_t rows_out; /* The output of RESIZE_BILINEAR_F32 has this number of rows. */
+    uint16_t rows_out; /* Number of rows of RESIZE_BILINEAR_F32's output. */
   };
   uint16_t dilation_h, dilation_w, pad_top, pad_left;
   uint16_t packing; /* TMO_PACKING_* */
   union {
-    int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
+    int32_t left_shift; /* Left shift of both operands of ADD, SUB and SQUARED_DIFFERENCE in bits. */
     int32_t wanted; /* COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1. */
-    int32_t smallest; /* If this field is 1, MAX_POOL and ARG_MAX find the smallest value instead of the greatest. */
-    int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
+    int32_t smallest; /* 1 if MAX_POOL or ARG_MAX finds the smallest value, and 0 if it finds the greatest value. */
+    int32_t least_difference; /* Limit of x - max below which SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0. */
     int32_t sum_bytes; /* Number of bytes of each sum that a SUMS operator writes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
     int32_t range_s16; /* Bits 16 to 31 are the maximum of an int16 output, and bits 0 to 15 are its minimum. */
-    int32_t cell_range; /* Maximum and minimum of an LSTM's cells, in the upper and lower 16 bits as in range_s16. */
-    int32_t table_rows; /* The table of GATHER has this number of rows. */
-    int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
+    int32_t cell_range; /* Bits 16 to 31 are the maximum of an LSTM's cells, and bits 0 to 15 are their minimum. */
+    int32_t table_rows; /* Number of rows of GATHER's table. */
+    int32_t half_pixel_centers; /* 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* A TMO_RESIZE_* constant for RESIZE_BILINEAR_F32. */
     int32_t select_form; /* For SELECT, bits 4n to 4n + 3 describe operand n, and the bits from 12 on are an element's size. */
-    int32_t transposed; /* If this field is 1, the right matrix of BATCH_MATMUL is [out][depth], and otherwise [depth][out]. */
-    int32_t tangent; /* CURVE_S16 computes tanh if this field is 1, and the sigmoid function if this field is 0. */
+    int32_t transposed; /* 1 if the right matrix of BATCH_MATMUL is [out][depth], and 0 if it is [depth][out]. */
+    int32_t tangent; /* 1 if CURVE_S16 computes tanh, and 0 if it computes the sigmoid function. */
     int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0, and higher bits are a TMO_FUNCTION_* or 0. */
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */

@@ -85,8 +85,8 @@ def binary(
     """Describe an operation on two operands, either of which may be broadcast.
 
     Two parameters of each operand are distances in elements: between pixels, and between channels. A broadcast operand
-    has distance 0. The output has the type `to`, by default that of the operands. The argument `finish` is a function
-    that changes each result.
+    has distance 0. By default, the output has the type of the operands. The argument `finish` is a function that
+    changes each result.
     """
 
     def describe(b: Builder) -> None:

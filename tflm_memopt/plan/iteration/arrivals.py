@@ -37,7 +37,7 @@ class Arrivals:
     """Positions of the iterations that wait for new rows. The first rows arrive before the group, without a wait."""
     last: int
     all_rows: bool
-    """Whether an iteration reads the last row. If not, the last row arrives after the group."""
+    """True if an iteration reads the last row, and False if the last row arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -24,9 +24,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""An entry of this value in Trace.entry runs an iteration. Any other value is a request."""
+"""Trace.entry has this value where an iteration runs, and any other value for a request."""
 _SLOTS = 32
-"""An entry of Trace.entry has an operator's key in the bits above this number of bits."""
+"""Number of low bits of an entry in Trace.entry, above which the entry has an operator's key."""
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,8 @@ def _executed(
 
 
 def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """For each request, return how many iterations run. Return also the indices of the iterations in execution order.
+    """For each request, return how many iterations run. The second result has the indices of the iterations in
+    execution order.
 
     `need` has the number of iterations that must be complete at each request.
     """
@@ -376,7 +377,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Each request is replaced by iterations, before which come the requests for their inputs.
+    # A request becomes the requests for an iteration's inputs, followed by the iteration.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -461,7 +462,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return two arrays with the end of the written output bytes: before each iteration, and after it."""
+    """Return the end of the written output bytes before each iteration, and after each iteration."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -69,7 +69,7 @@ def _singly(op: RowOp) -> bool:
 
 
 def _step(op: RowOp, move: Move) -> int:
-    """Return the distance in bytes between the bytes that a move copies to adjacent output rows."""
+    """Return by how many bytes a move advances in its input from one output row to the next."""
     access, rows = op.access[move.operand], op.operands[move.operand]
     if access.mul == 0 or access.div > 1:
         return move.phase_step if move.period > 1 else 0

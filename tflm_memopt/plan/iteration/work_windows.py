@@ -87,7 +87,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """`at_once` has 1 for each column whose complete window is copied together with others."""
+        """`at_once[i]` is 1 if the complete window of column i is copied together with other windows."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 

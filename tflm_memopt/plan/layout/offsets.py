@@ -201,7 +201,7 @@ class _Neighbours:
     """Buffers that are live together with another buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, the neighbours with the least distances below and above them."""
+    """For each buffer, its neighbours with the minimum distances in both directions."""
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 

@@ -52,7 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next. If one of them is certainly best, return only that operator."""
+        """Return the operators that can run next, or only one operator if it is certainly the best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

@@ -205,7 +205,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled forms of the largest group by the slow exact count of bytes (tiles_any.py)."""
+        """Add tiled variants of the largest group, whose bytes are counted slowly but exactly (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -241,7 +241,8 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return the division of each region within `macs` multiply-accumulates whose largest group needs the fewest bytes.
+    """Return the division of each region whose largest group needs the fewest bytes, for at most `macs`
+    multiply-accumulates.
 
     The argument `bar` is the size of an existing plan in bytes. The search stops when every possible division needs at
     least `bar` bytes.

@@ -140,7 +140,7 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Lower bound in bytes of any division into groups: the tensors that are live at the start or at the end."""
+        """Lower bound in bytes for any division into groups: tensors that are live at the start or at the end."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -234,7 +234,7 @@ def _pixels(op: RowOp, scratch: int) -> int:
 
 
 def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return the sizes in bytes of scratch for fewer pixels than usual, of each packed convolution of the group."""
+    """For each packed convolution of the group, return the sizes in bytes of scratch for fewer pixels than usual."""
     ops = [op for op in chain.ops[group.first : group.last] if op.packing is Packing.DSP_CONV]
     fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}
     return sorted(fewer - {0}, reverse=True)

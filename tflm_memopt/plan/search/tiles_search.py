@@ -147,7 +147,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # An ADD runs a whole number of tiles after its inputs.
+        tile = self.settings.tile  # An ADD runs later than its inputs by a whole number of tiles.
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -231,9 +231,7 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers if the second is at this position, and
-        otherwise None.
-        """
+        """Return the position of the first of two dense or pointwise layers that end at `position`, or None."""
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]

@@ -1,4 +1,4 @@
-"""Finds forms of a group that need more bytes but less time, such as wider tiles."""
+"""Finds variants of a group that need more bytes but less time, such as wider tiles."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """All forms of a group of operators have the same results."""
+    """All variants of a group of operators have the same results."""
 
     group: Candidate
     cost: float
     nbytes: int = 0
-    """Lower bound of the bytes of a plan that uses this form of the group."""
+    """Lower bound of the bytes of a plan that uses this variant of the group."""
     work: float | None = None
     """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
@@ -35,18 +35,18 @@ class GroupForms:
         *,
         wide: bool,
     ) -> None:
-        """The argument `group` is the form of a group that needs the fewest bytes.
+        """The argument `group` is the variant that needs the fewest bytes.
 
-        The argument `least` is a function that returns a lower bound of a form's cost. The argument `price` is a
-        function that returns a form with its cost. If a form needs more bytes than allowed, `price` returns the form
-        with a lower bound of its bytes instead.
+        The argument `least` is a function that returns a lower bound of a variant's cost. The argument `price` is a
+        function that returns a variant with its cost. If a variant needs more bytes than allowed, `price` returns the
+        variant with a lower bound of its bytes instead.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the layout of the cheapest form that fits in `nbytes` bytes, or None.
+        """Return the layout of the cheapest variant that fits in `nbytes` bytes, or None.
 
         `place` returns a layout of the whole model of at most `nbytes` bytes, or None.
         """

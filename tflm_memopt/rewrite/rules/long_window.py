@@ -5,8 +5,8 @@ filter, shifted to the samples of the original window. Samples outside the origi
 samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Windows of pools and float32
-operators therefore consist of whole rows. If windows cannot consist of whole rows, GATHER copies the samples of a few
-windows to one row.
+operators must therefore consist of whole rows. If windows cannot consist of whole rows, GATHER copies the samples of a
+few windows to one row.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,7 @@ from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.rewrite.rules.rule import NewOps, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
-"""Maximum number of outputs of the original operator in one row of the new operator. All filters become larger by this
-factor.
-"""
+"""Maximum number of outputs of the original operator in one row of the new operator."""
 
 
 class _Form(NamedTuple):

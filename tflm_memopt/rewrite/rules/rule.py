@@ -91,7 +91,7 @@ def refused(graph: Graph, op: Op) -> bool:
 
 
 def has_rows(graph: Graph, op: Op) -> bool:
-    """Return whether the operator can run row by row. An operator that is not refused may be too irregular."""
+    """Return whether the operator can run row by row, which the constraints alone do not ensure."""
     return isinstance(row_op(OperatorContext(graph, op)), RowOp)
 
 
