@@ -248,6 +248,16 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 
 @odd
+def padded_views_of_another_zero_point(net: Net) -> bytes:
+    """TFLM pads with the zero point of PAD's output, but a convolution reads the bytes with the view's zero point."""
+    steps = net.reshape(net.pad(net.input((1, 24, 4)), [(0, 0), (1, 2), (0, 0)]), (1, 1, 27, 4))
+    image = net.reshape(net.pad(first(net), [(0, 0), (1, 0), (0, 2), (0, 0)]), (1, 9, 10, 4))
+    for view in steps, image:
+        net.graph.tensors[view].quantization.zeroPoint = np.array([100], np.int64)
+    return net.model(net.conv2d(steps, 3, kernel=(1, 3)), net.conv2d(image, 3, kernel=(3, 3)))
+
+
+@odd
 def parts_of_one_and_sums_of_one(net: Net) -> bytes:
     y = concatenation(net, split(net, first(net), 3, 1), 3)
     net.graph.operators[-1].builtinOptions.axis = -1

@@ -237,8 +237,9 @@ def _shaped(context: OperatorContext, index: Indices) -> Indices:
 
 
 def pad_value(context: OperatorContext) -> int:
-    """Return the padding byte: the output's zero point, or the value of an operand (micro/kernels/pad.cc)."""
-    operand, q = context.tensor(2), context.output.quantization
+    """Return the padding byte: the zero point of PAD's output, or the value of an operand (micro/kernels/pad.cc)."""
+    pad_, *_ = context.op.options.get(STEPS, (context.op,))
+    operand, q = context.tensor(2), context.graph.tensors[pad_.outputs[0]].quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
     stored = np.array([value]).astype(f"<{np.dtype(context.output.dtype.lower()).str[1:]}")
     different: set[int] = set(stored.view(np.int8).tolist())

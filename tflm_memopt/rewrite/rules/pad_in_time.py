@@ -6,7 +6,7 @@ Converters write a causal convolution as a PAD of time steps and a RESHAPE, whic
 from dataclasses import replace
 
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, renamed
-from tflm_memopt.rewrite.rules.rule import NewOps, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, has, replace_ops, same_numbers
 
 
 def rewrite(graph: Graph, pad: Op) -> Graph | None:
@@ -34,4 +34,5 @@ def rewrite(graph: Graph, pad: Op) -> Graph | None:
 def _is_row(graph: Graph, reader: Op, steps: Tensor) -> bool:
     if reader.type not in ("RESHAPE", VIEW) or not reader.outputs or reader.outputs[0] in graph.outputs:
         return False
-    return graph.tensors[reader.outputs[0]].shape == (1, *steps.shape)
+    row = graph.tensors[reader.outputs[0]]
+    return row.shape == (1, *steps.shape) and same_numbers(row, steps)
