@@ -52,7 +52,7 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Each network is converted for all of these targets. A core runs programs for its own target and for more general
+"""Each network is converted for all targets in PROGRAMS. A core runs programs for its own target and for more general
 targets.
 """
 KEPT = ROOT / "build/costs"
@@ -64,7 +64,9 @@ LARGER_ERROR = 1.02
 MORE = 4
 """Number of random networks divided by the number of networks that are drawn for rare kernels."""
 EFFORT = 0.01
-"""Search effort for the counted plans. A low effort is enough, because costs do not depend on the quality of plans."""
+"""Search effort for the counted plans. The estimated costs do not depend on the quality of plans, so a low effort is
+enough.
+"""
 SEEDS_AT_ONCE = 5
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
 

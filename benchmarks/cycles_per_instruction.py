@@ -38,12 +38,12 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
 NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""Pipelines of each core. The pipelines of each core are listed from the fewest cycles to the most cycles."""
+"""Pipelines of each core, beginning with the pipeline that takes the fewest cycles."""
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
-"""Rates begin with a lower and an upper bound of the cycles per instruction without wait states. After the bounds,
-Rates have the wait cycles per instruction for each type of flash.
+"""Rates begin with a lower and an upper bound of the cycles per instruction without wait states. Further numbers of
+Rates are the wait cycles per instruction, one number for each type of flash.
 """
 
 

@@ -115,8 +115,8 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. The rule does not apply if the second
-    instruction uses the loaded value as an address.
+    """Whether a load or store directly after a load takes one cycle less. No cycle is saved if the second instruction
+    uses the loaded value as an address.
     """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""

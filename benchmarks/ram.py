@@ -22,7 +22,7 @@ TITLES = (
 
 def measure(path: Path) -> Iterator[Row]:
     """The table has a row for an input in the arena and a row for a streamed input. If `--int8-io` changes a model, the
-    table also has both rows for the changed model.
+    table has two more rows for the changed model.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -37,7 +37,7 @@ OWN_TEST = "tests/unit/test_faults.py"
 """Test that looks for the original text of each fault, and would therefore fail for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""After this many seconds, a test run is ended and counts as failed."""
+"""Maximum time of a test run in seconds. A longer run counts as failed."""
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )

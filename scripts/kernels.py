@@ -2,7 +2,7 @@
 custom_ops/src/tmo_generated.c has kernels for RISC-V vectors, and the files tmo_generated_NAME.c have kernels for any
 core.
 
-python scripts/kernels.py
+Usage: python scripts/kernels.py
 """
 
 from collections.abc import Sequence
@@ -92,8 +92,8 @@ def _one_line(head: str, statement: str) -> str:
 
 
 def _arm() -> str:
-    """Return the file with kernels for the DSP extension and Helium. On a PC, programs for Arm run these kernels as C
-    code.
+    """Return the file with kernels for the DSP extension and Helium. On a PC, programs for Arm run the kernels of this
+    file as C code.
     """
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),

@@ -522,4 +522,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""A PC runs these kernels as C, and a microcontroller runs hand-written assembly."""
+"""Kernels that run as C code on a PC, and as hand-written assembly on a microcontroller."""

@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Almost every operator must fulfil these constraints, so the page lists them only once."""
+"""Constraints of almost all operators, which the page lists only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
@@ -42,8 +42,8 @@ version of this page, with all limits and all rules that simplify a model.
 REWRITTEN = """
 ## Rewrites
 
-The converter first computes integers that are known before an inference. Then the converter applies the following
-rules, which change no output byte:
+The converter first computes integers that are known before an inference. After that, the converter applies rules that
+change no output byte:
 
 | rule | effect |
 |---|---|

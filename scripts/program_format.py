@@ -1,6 +1,6 @@
 """Generates from tflm_memopt/format the C header of programs, the table of operator kinds, and docs/program-format.md.
 
-python scripts/program_format.py
+Usage: python scripts/program_format.py
 """
 
 import ast
@@ -138,8 +138,8 @@ The columns of the table are arguments of the macro KIND. Column "value" is the 
 number of operands, or TMO_ANY_NUMBER. Column "scales" is the number of multipliers and of shifts. TMO_PER_CHANNEL means
 one scale for all channels, or one scale for each output channel. tmo_check_kind.c has a function for each family. For
 kinds with channel groups, column "channels" states which input channels an output channel needs: OWN (the same
-channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a weighted sum of all channels). ANY means that the
-kind has no channel groups. Column "row kernel" is a function that computes whole rows. Column "pixel kernel" is a
+channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a weighted sum of all channels). The value ANY is for
+kinds without channel groups. Column "row kernel" is a function that computes whole rows. Column "pixel kernel" is a
 function that computes one pixel, or TMO_NO_KERNEL if the row kernel also computes single pixels."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"

@@ -55,7 +55,7 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # This version of TFLM has the namespace tflite_micro.
+    ("-Dtflite=tflite_micro",),  # TFLM in XMOS' wheel has the namespace tflite_micro.
 )
 AGES = (SPRING, AUTUMN)
 

@@ -1,9 +1,8 @@
-"""Read the project's version from all files that state it, or set it in all files except CHANGELOG.md.
+"""Print the project's version, or set it in all files except CHANGELOG.md.
 
-Usage:
-    python scripts/version.py                prints the version; the exit status is 1 if files state different versions
-    python scripts/version.py --tag v1.2.3   also compares the version with a tag
-    python scripts/version.py 1.2.3          sets the version
+If files state different versions, the exit status is 1. With `--tag v1.2.3`, the version is compared with the tag.
+
+Usage: python scripts/version.py [--tag TAG] [VERSION]
 """
 
 import argparse
@@ -23,8 +22,8 @@ BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 
 
 def stated() -> dict[str, str]:
-    """Return the version in each file, or "" if a file has no version or several versions. In CHANGELOG.md, the first
-    version of the file counts.
+    """Return the version in each file, or "" if a file has no version or several versions. If CHANGELOG.md has several
+    versions, the first one is returned.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
@@ -42,7 +41,7 @@ def _text(name: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("version", nargs="?", help="the new one")
+    parser.add_argument("version", nargs="?", help="the new version")
     parser.add_argument("--tag", help="the tag that a release is made from")
     args = parser.parse_args()
     if args.version:

@@ -24,7 +24,7 @@ import tflm_memopt
 
 TITLES = ("paper", "in the paper", "kind", "result here", "script")
 SMALL = 1_000_000
-"""Models of at most this many bytes are planned within seconds."""
+"""Maximum size in bytes of models that are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
@@ -37,7 +37,7 @@ class Item:
     paper: str
     what: str
     kind: str
-    """The figure comes from the product, a benchmark or a prediction ("product", "benchmark", "predicted")."""
+    """Source of the figure: "product", "benchmark" or "predicted"."""
     script: str
     figure: Callable[[Path], str]
     """Function that takes the folder of public models and returns the figure as text. The function raises

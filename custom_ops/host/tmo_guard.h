@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header runs a program on the host, and checks after every iteration that the program has written only bytes of the arena that it may write. */
+/* The functions of this header run a program on the host. After every iteration, the functions check that the program has written only bytes of the
+ * arena that it may write. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 

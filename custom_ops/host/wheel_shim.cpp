@@ -186,7 +186,7 @@ bool LayoutAsExpected(const Resolver &resolver) {
 
 }  // namespace
 
-/* The Python module tflm_memopt.runtime passes the name of this function to the wheel's Interpreter. */
+/* The Python module tflm_memopt.runtime passes the name "TmoRegisterOps" to the wheel's Interpreter. */
 extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {

@@ -11,7 +11,8 @@ extern "C" {
 
 #define TMO_SOCKET_PEERS 16
 
-/* The entry fd[i] is the file descriptor of the socket to device i, or -1 without such a socket. The caller opens and closes the sockets. */
+/* The entry fd[i] is the file descriptor of the socket to device i, or -1 if there is no socket to device i. The caller opens and closes the
+ * sockets. */
 typedef struct {
   int fd[TMO_SOCKET_PEERS];
 } tmo_sockets;

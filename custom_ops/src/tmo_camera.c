@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Returns the source pixel for pixel i of a row that is scaled from `size` pixels to n pixels: the source pixel at the centre of pixel i. */
+/* Returns the index of the source pixel at the centre of pixel i, for a row that is scaled from `size` pixels to n pixels. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

@@ -82,7 +82,7 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* for a list of taps, tmo_mve_depthwise_9() reads only the fields that are set here */
+  tmo_mve_nine job; /* for a list of taps, tmo_mve_depthwise_9() reads only the fields that nine_pixel() sets */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;

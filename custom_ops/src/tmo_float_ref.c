@@ -95,7 +95,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once; a larger number would need more stack than other kernels */
+enum { COPIED = 12 }; /* number of elements that are copied at once, which limits the stack */
 
 /* The elements of an operand for a row of pixels. */
 typedef struct {
@@ -164,7 +164,7 @@ static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *
   make_copied(k->op, &x, &other, out, 4, 1, n, make);
 }
 
-/* Replaces infinities by the largest finite values. One comparison for four results takes fewer instructions than a limit for each result. */
+/* Replaces infinities by the largest finite values. One comparison for four results takes fewer instructions than four comparisons. */
 TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
   const float most = 3.40282347e+38f;
   for (uint32_t next; n > 0; y += next, n -= next) {
@@ -195,7 +195,7 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
-/* The array `rare` is separate, so that programs without these functions need neither fmodf() nor double. */
+/* The functions in the array `rare` need fmodf() or double, and are linked only into programs that use the functions. */
 static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
                                           tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
 static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,

@@ -365,7 +365,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the table has no row with this index. */
+/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the index is outside the table. */
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
@@ -509,7 +509,8 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns whether an int16 convolution has a 1x1 kernel and no padding. Its kernel computes the pixels of a row one after another. */
+/* Returns whether an int16 convolution has a 1x1 kernel and no padding. The kernel of the convolution computes the pixels of a row one after
+ * another. */
 static bool is_point_s16(const tmo_op *op) {
   if (!tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_channel_groups(op) > 1) return false;
   return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel. To save time, its functions set only the arguments that a kernel reads. The general code for
- * addresses in tmo_iterate.c would take as long as the computation of the pixel. */
+/* This file runs iterations that compute one pixel. To save time, the functions of this file set only the arguments that a kernel reads. The general
+ * code for addresses in tmo_iterate.c would take as long as the computation of the pixel. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED

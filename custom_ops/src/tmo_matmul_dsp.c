@@ -9,7 +9,7 @@
 #include "tmo/elements.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* Without these optimizations, GCC keeps sums in registers. */
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* GCC keeps sums in registers if these three optimizations are off. */
 #endif
 
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {

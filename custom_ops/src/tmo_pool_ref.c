@@ -215,7 +215,8 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 #endif
 
 /* TFLM's pooling functions (kernels/internal/reference/integer_ops/pooling.h) return the same values as pool_pixel(). For MEAN, TFLM's function
- * QuantizedMeanOrSum (kernels/internal/reference/reduce.h) returns the same values. Element i of the output is the first channel of the pixel. */
+ * QuantizedMeanOrSum (kernels/internal/reference/reduce.h) returns the same values as pool_pixel(). Element i of the output is the first channel of
+ * the pixel. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   if (tmo_has_sums(k) && !is_extreme(k->op)) {

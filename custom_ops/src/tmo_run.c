@@ -65,7 +65,7 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
 }
 
 #ifndef TMO_WITHIN_CORES
-enum { NOT_RUN = 127 }; /* no tmo_status has this value */
+enum { NOT_RUN = 127 }; /* different from each tmo_status */
 TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run);
 #endif
 

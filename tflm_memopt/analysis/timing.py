@@ -40,7 +40,7 @@ class FlashTiming:
 
     @property
     def key(self) -> str:
-        """Key in cycles.json for a flash with these wait states and caches."""
+        """Key of this flash in cycles.json, from its wait states and caches."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
@@ -73,7 +73,7 @@ class SlowCycles:
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the cycles of a core whose clock is `factor` times as fast, with an unchanged clock of the memory."""
+        """Return the cycles for a core that is `factor` times as fast, if the memory keeps its speed."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:

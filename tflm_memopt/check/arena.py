@@ -31,7 +31,7 @@ weights.
 
 
 MOST_LISTED = 1 << 18
-"""If the list has this number of reads and writes, settle_some() replays it."""
+"""The function settle_some() replays a list with this number of reads and writes."""
 MOST_AT_ONCE = 1 << 20
 """Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62

@@ -110,7 +110,7 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
     """Yield graphs of a sliding input in which fewer and fewer operators keep rows, and then the original graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
-        with contextlib.suppress(UsageError):  # The original model may be the wrong one.
+        with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model
             yield with_sliding(annotated, mode.rows, layers)[0]
     yield annotated
 

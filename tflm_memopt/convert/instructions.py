@@ -32,7 +32,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Smallest growth of activation memory between two tried plans that compute more pixels in a call, as a fraction."""
 LEAP = 1 / 4
-"""If a plan can reach the mean of the smallest and the largest arena by growing at most this fraction, it is tried."""
+"""A plan is tried if it grows by at most this fraction to the mean of the smallest and the largest arena."""
 LESS = 0.9
 """Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]

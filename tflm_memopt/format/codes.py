@@ -30,7 +30,7 @@ class RowLayout(enum.IntEnum):
 
 
 class Flags(enum.IntFlag):
-    """The field tmo_op.flags of an operator combines these properties."""
+    """Properties of an operator, which tmo_op.flags combines."""
 
     ITERATIVE = 1
     """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
@@ -145,8 +145,8 @@ class LoopCode(enum.IntEnum):
     the operator and the number of skipped stripes, each as a uint16_t.
     """
     REPEAT = 0xFE
-    """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After the code, two bytes hold the number of
-    repetitions.
+    """TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After TMO_LOOP_REPEAT, two bytes hold the
+    number of repetitions.
     """
     END = 0xFF
     """TMO_LOOP_END ends a loop, or the loop codes of the group."""
@@ -197,14 +197,14 @@ class Part(enum.IntEnum):
     """TMO_PART_PIXELS computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer.
-    On other cores, the library always contains TMO_PART_CONV_SUMS.
+    On cores without the DSP extension, the library always contains TMO_PART_CONV_SUMS.
     """
     CONV_STEPS = 12
     """On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent.
     """
     DEPTHWISE_SUMS = 13
-    """On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the
-    library always contains TMO_PART_DEPTHWISE_SUMS.
+    """On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On cores without the
+    DSP extension, the library always contains TMO_PART_DEPTHWISE_SUMS.
     """
     DEPTHWISE_REPEATED = 14
     """TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel."""

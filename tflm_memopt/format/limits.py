@@ -14,8 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum number of rows or columns of a window, so that coordinates fit int32. The stripes of a tensor have at most as
-many rows together.
+"""Maximum number of rows or columns of a window, and of rows of all stripes of a tensor, so that coordinates fit int32.
 """
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
@@ -53,7 +52,7 @@ FIVE_PIXELS = 5
 """Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once."""
 FIVE_VALUES = 96
 """Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The
-weights of two channels of such a window fit the cache of the core.
+weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
 """
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once."""

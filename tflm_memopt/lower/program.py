@@ -217,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "A DSP kernel computes this many pixels or rows at once. TMO_ROOM_FOR_PIXELS explains other values.",
+    "at_once": "Pixels or rows that a DSP kernel computes at once, or a value described at TMO_ROOM_FOR_PIXELS.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
@@ -339,9 +339,9 @@ class ProgramRollingBuffer:
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
-    of the oldest row. Counted from the oldest row, row `y` is at position `(oldest + y) % depth`. While the uint16_t is
-    0, the buffer is unused, and the next run first sets all bytes of the buffer to `fill`. A successful run advances
-    the position of the oldest row.
+    of the oldest row. Row `y`, counted from the oldest row, is at position `(oldest + y) % depth` of the rolling
+    buffer. A rolling buffer whose uint16_t is 0 is unused, and the next run first sets all its bytes to `fill`. A
+    successful run advances the position of the oldest row.
     """
 
     offset: U32
@@ -359,7 +359,7 @@ class ProgramRollingBuffer:
     before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The converter computes this key from the program. The key is at least 1. A run rejects a state that another
+    """The converter computes the key from the program. The key is at least 1. A run rejects a state that another
     program has written.
     """
 

@@ -1,7 +1,7 @@
 """Counts how many bytes an inference moves from and to slow memory, and how many bytes of constants it reads.
 
 Each iteration reads the constants of its operator once, or only those of its channel group. Weights that a program
-copies to the arena are read once. The test tests/counted_traffic.py counts the same bytes while a program runs.
+copies to the arena are read once. The test tests/counted_traffic.py counts the bytes that a running program reads.
 """
 
 from __future__ import annotations

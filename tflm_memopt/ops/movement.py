@@ -21,7 +21,7 @@ Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse an operator as a COPY, whose last operand holds all constant operands. Raises Irregular."""
+    """Parse an operator as a COPY, and join all constant operands into its last operand. Raises Irregular."""
     fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
     constant = _constants(context, fixed)
     reads = tuple(context.producer_rows(k) for k in context.read)
@@ -198,9 +198,7 @@ def _picked(
     reads: tuple[Rows, ...],
     index: Indices,
 ) -> RowOp:
-    """Return a COPY, which only moves bytes. The array `index` has the shape of the output. The array `index` has an
-    element for each output byte: the index of the input byte to copy.
-    """
+    """Return a COPY. `index` has the output's shape, and holds for each output byte the index of the input byte."""
     writes = Rows(*index.shape)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 

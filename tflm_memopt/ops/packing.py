@@ -162,7 +162,7 @@ def makes_five(packing: Packing, values: int, columns: int, room: int) -> bool:
 
 
 def tile_bytes(packing: Packing, values: int, columns: int, room: int = 0) -> int:
-    """Return the number of bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
+    """Return how many bytes of scratch a packed convolution needs if each iteration makes `columns` columns."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
     five = makes_five(packing, values, columns, room)
     pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, room)

@@ -143,7 +143,7 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """The move adds the product of this number and the iteration's phase to `source`."""
+    """The move adds the product of phase_step and the iteration's phase to `source`."""
     period: int = 1
     shift: int = 0
 
@@ -472,7 +472,7 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """For each iteration y, return the first row of input k that it reads, and the row after the last."""
+        """Return the first row of input k that each iteration y reads, and the last row that it reads plus 1."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

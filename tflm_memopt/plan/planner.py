@@ -43,7 +43,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each layout after the first allows groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. The limit of bytes per group falls from layout to layout."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4

@@ -13,7 +13,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""New text: strings, and spans of the driver's source. A span stands for its text after all edits."""
+"""New text: strings, and spans of the driver's source. The text of a span is the driver's text after all edits."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 

@@ -24,7 +24,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 class AnswerTable(Table):
     """A table that omits columns whose heading is None.
 
-    The heading of a column with numbers begins with ">". Such a column is right-justified, and its numbers are never
+    The heading of a column with numbers begins with ">". Columns with numbers are right-justified, and no number is
     split between two lines.
     """
 

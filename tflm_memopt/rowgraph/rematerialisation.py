@@ -1,4 +1,4 @@
-"""Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
+"""Finds operators that should run twice (rematerialisation), so that the input of a reduction need not stay in memory.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
 whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. RAM must hold at least the

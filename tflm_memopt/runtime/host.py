@@ -222,8 +222,8 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
-    All other memory is random. The run updates `state`, if given. Raises ModelError if the executor refuses the
-    program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
+    The arena starts with random bytes. The run updates `state`, if given. Raises ModelError if the executor refuses
+    the program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None

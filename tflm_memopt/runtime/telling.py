@@ -27,8 +27,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the index of the inference with the most differences. Differences between two outputs count, and changes
-    of outputs if two inputs are exchanged.
+    """Return the index of the inference with the most differences. The function counts differences between two outputs,
+    and outputs that change if two inputs are exchanged.
 
     The argument `outputs` has the values of `tensors` in all runs.
     """

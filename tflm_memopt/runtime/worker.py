@@ -64,8 +64,8 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """Return an interpreter with the smallest tried arena that AllocateTensors accepts. TFLM does not report why it
-    fails.
+    """Return an interpreter with the smallest tried arena that AllocateTensors accepts. TFLM does not report why the
+    function AllocateTensors fails.
     """
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
@@ -109,7 +109,7 @@ def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[
     """Return the exit code of the child process, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The fork must not outlive its parent.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The kernel ends this process when its parent ends.
         os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 

@@ -1,7 +1,7 @@
 """Repeat published splits of MobileNetV2 over microcontrollers.
 
 On ESP32-S3, arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract).
-MobileNetV2 of width 0.35 at 224 x 224 pixels has a tensor of this size, 7 x 7 x 112 bytes.
+MobileNetV2 of width 0.35 at 224 x 224 pixels has a tensor of 7 x 7 x 112 = 5488 bytes.
 
 On Teensy 4.1, arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
 repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) states how many bytes each of three devices

@@ -3,7 +3,7 @@
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. The
 table has two plans for each bottleneck. One plan computes each pixel once, and the other plan may compute pixels
-several times. vMCU's kernel computes each pixel of the depthwise layer's window again (section 5.2).
+several times. In vMCU, the kernel computes each pixel of the depthwise layer's window again (section 5.2).
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tables import markdown
 ANY = 4.0
 """Maximum ratio of a plan's multiply-accumulates to the original network's, if pixels may be recomputed."""
 ALIGNMENT = 16
-"""TFLM aligns tensors to this number of bytes, and the paper's formulas do not align tensors."""
+"""Alignment of tensors in TFLM, in bytes. The paper's formulas do not align tensors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ extern "C" {
  *
  * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
  * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,
- * and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications and C11's release stores contain these barrier
- * instructions. A call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not
- * yet matched by a return of wait().
+ * and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications, and C11's release stores, contain the DMB or MEMW
+ * instruction. A call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not yet
+ * matched by a return of wait().
  *
  * A core calls wait(context, core) with its own number. wait() returns as soon as wake() was called for this core more often than wait() has
  * returned. A call of wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB

@@ -18,7 +18,7 @@
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-/* Maximum number of rows or columns of a window, so that coordinates fit int32. The stripes of a tensor have at most as many rows together. */
+/* Maximum number of rows or columns of a window, and of rows of all stripes of a tensor, so that coordinates fit int32. */
 #define TMO_MAX_EXTENT 1073741824u
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
@@ -37,8 +37,8 @@
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
 #define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once. */
-/* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels of such
- * a window fit the cache of the core. */
+/* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels with
+ * TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once. */
 #define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels. */
@@ -100,7 +100,7 @@ enum {
   TMO_INPUT_LINK = 3, /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
-/* The field tmo_op.flags of an operator combines these properties. */
+/* Properties of an operator, which tmo_op.flags combines. */
 enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
@@ -117,7 +117,7 @@ enum {
   /* TMO_LOOP_SKIP skips stripes of an operator, and then runs the operator. TMO_LOOP_SKIP is followed by the index of the operator and the number of
    * skipped stripes, each as a uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After the code, two bytes hold the number of repetitions. */
+  /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After TMO_LOOP_REPEAT, two bytes hold the number of repetitions. */
   TMO_LOOP_REPEAT = 0xfe,
   TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the loop codes of the group. */
 };
@@ -217,12 +217,12 @@ enum {
   TMO_PART_LINK = 8, /* TMO_PART_LINK supports TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
-  /* On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer. On other cores, the library
-   * always contains TMO_PART_CONV_SUMS. */
+  /* On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer. On cores without the DSP
+   * extension, the library always contains TMO_PART_CONV_SUMS. */
   TMO_PART_CONV_SUMS = 11,
   TMO_PART_CONV_STEPS = 12, /* On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
-  /* On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On other cores, the library always contains
-   * TMO_PART_DEPTHWISE_SUMS. */
+  /* On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On cores without the DSP extension, the library always
+   * contains TMO_PART_DEPTHWISE_SUMS. */
   TMO_PART_DEPTHWISE_SUMS = 13,
   TMO_PART_DEPTHWISE_REPEATED = 14, /* TMO_PART_DEPTHWISE_REPEATED runs DEPTHWISE with several output channels for each input channel. */
   TMO_PART_DSP_PAIRS_1 = 15, /* TMO_PART_DSP_PAIRS_1 runs convolutions that compute one pixel at a time. */
@@ -289,9 +289,9 @@ typedef struct {
 /* Rolling buffer in the state, which is the memory that outlives a run.
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
- * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Counted from the oldest row, row `y` is at
- * position `(oldest + y) % depth`. While the uint16_t is 0, the buffer is unused, and the next run first sets all bytes of the buffer to `fill`. A
- * successful run advances the position of the oldest row. */
+ * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row `y`, counted from the oldest row, is at
+ * position `(oldest + y) % depth` of the rolling buffer. A rolling buffer whose uint16_t is 0 is unused, and the next run first sets all its bytes to
+ * `fill`. A successful run advances the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -304,7 +304,7 @@ typedef struct {
   /* 1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends before the sliding window is
    * full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* The converter computes this key from the program. The key is at least 1. A run rejects a state that another program has written. */
+  uint16_t key; /* The converter computes the key from the program. The key is at least 1. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
 /* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row has
@@ -442,7 +442,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* A DSP kernel computes this many pixels or rows at once. TMO_ROOM_FOR_PIXELS explains other values. */
+    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once, or a value described at TMO_ROOM_FOR_PIXELS. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {

@@ -95,9 +95,9 @@ typedef struct {
 typedef struct tmo_messenger tmo_messenger;
 struct tmo_messenger {
   /* Sends or receives one row of a tensor. The argument `what` identifies the tensor, and `row` is the index of the row. If `sent` is true, the
-   * function sends the row at `data`; otherwise, it writes the received row to `data`. The function returns TMO_OK when it has sent or received the
-   * row. The result TMO_WAIT means that the program must call exchange() again for the same row. A status other than TMO_OK and TMO_WAIT ends the
-   * run. */
+   * function sends the row at `data`; otherwise, the function writes the received row to `data`. The function returns TMO_OK when it has sent or
+   * received the row. The result TMO_WAIT means that the program must call exchange() again for the same row. A status other than TMO_OK and TMO_WAIT
+   * ends the run. */
   tmo_status (*exchange)(tmo_messenger *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several models that share one arena call these functions to take turns. All code is in this header, so that a firmware with one model does not
+/* Models that share one arena call the functions of this header to take turns. All code is in this header, so that a firmware with one model does not
  * contain it.
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // write to the shared arena only after TMO_OK
@@ -22,8 +22,9 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
 
-/* A model must wait for the models in these two sets. In a set, bit i stands for model i. If the bit of another model is set in `running`, the model
- * must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other model is paused. */
+/* A model must wait for the models in the sets `running` and `paused`. In a set, bit i stands for model i. If the bit of another model is set in
+ * `running`, the model must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other
+ * model is paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

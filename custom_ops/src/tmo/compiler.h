@@ -28,7 +28,7 @@
 #define TMO_UNROLLED
 #endif
 
-/* TMO_PLAIN_LOOPS is for functions whose loops copy or set a few bytes. Without this attribute, GCC would call memcpy() or memset(), which take more
+/* TMO_PLAIN_LOOPS is for functions whose loops copy or set a few bytes. Without TMO_PLAIN_LOOPS, GCC would call memcpy() or memset(), which take more
  * time and flash. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TMO_PLAIN_LOOPS __attribute__((optimize("no-tree-loop-distribute-patterns")))

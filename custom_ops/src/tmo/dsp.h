@@ -75,8 +75,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* The function tmo_add_high_low() multiplies the upper half of `a` by the lower half of `b`, and adds the product to `sum`. The other macros and
- * functions with names like tmo_add_high_low() multiply the halves that their names state. */
+/* The function tmo_add_high_low() multiplies the upper half of `a` by the lower half of `b`, and adds the product to `sum`. For example,
+ * tmo_add_low_low() multiplies the lower halves of `a` and `b`. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")

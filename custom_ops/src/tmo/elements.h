@@ -39,7 +39,7 @@ static inline float tmo_float32_at(const int8_t *from) {
 
 static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
 
-/* Each of these macros defines a function of the type tmo_make_elements. The function computes adjacent elements of the type `to` from adjacent
+/* Each macro TMO_..._EACH defines a function of the type tmo_make_elements. The function computes adjacent elements of the type `to` from adjacent
  * elements of the type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute the
  * element y of the output. The variables `x` and `other` have the elements of the first and of the second operand. */
 #define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))

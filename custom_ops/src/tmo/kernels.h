@@ -3,11 +3,11 @@
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. The output of most kernels must not overlap
- * their inputs. Some kernels read each input element before they write the output element with the same index. The output of these kernels may begin
- * at the start of an operand that is not broadcast, or at a lower address. This order is true for LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
- * CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose output elements are not larger than
- * their input elements, also read an element before they write it. CONV writes the last byte of its output after it has read all inputs, so this byte
- * may overlap an input.
+ * their inputs. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads
+ * before it writes may begin at the start of an operand that is not broadcast, or at a lower address. Kernels that read before they write are LOOKUP,
+ * LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose
+ * output elements are not larger than their input elements, also read an element before they write it. CONV writes the last byte of its output after
+ * it has read all inputs, so this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -127,8 +127,8 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 /* Copies the row with the index `row` from the table of a GATHER operator to y. The row must be in the table. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
-/* These kernels compute only whole rows. The array pixels[] has the addresses of all input rows, first those of operand 0. The address NULL stands
- * for a missing row. */
+/* The following kernels compute only whole rows. The array pixels[] has the addresses of all input rows, first those of operand 0. The address NULL
+ * stands for a missing row. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
@@ -137,8 +137,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* for LSTM, which also writes to its operands 1 and 2 */
-TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* for SLIDING_SUM, which also writes to its last operand */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM; the kernel also writes to operands 1 and 2 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM; the kernel also writes to its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, the function returns the size of a sum in the
@@ -346,8 +346,8 @@ TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products to each of four sums. n must be positive. The factors of a product are an input byte minus the zero point, and a weight. Sum c uses
- * the weights w[c]. The input bytes are `step` bytes apart. */
+/* Adds n products to each of four sums. n must be positive. The factors of a product are an input byte minus the zero point, and a weight. The
+ * weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 

@@ -12,8 +12,8 @@
 #define TMO_ANY_NUMBER 0    /* the operator has 1 to TMO_MAX_INPUTS operands */
 #define TMO_PER_CHANNEL 255 /* the operator has one scale for each output channel */
 
-/* Each operator belongs to one of these families. Operators of the families `filter`, `sums` and `pool` have a window. Operators of the families from
- * `copy` to `add_sums` have access records. */
+/* Each operator belongs to one family. Operators of the families `filter`, `sums` and `pool` have a window. Operators of the families from `copy` to
+ * `add_sums` have access records. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
@@ -97,7 +97,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Returns whether `set` contains the operator `kind`. Each set is a constant, so compilers reduce this function to a few comparisons. */
+/* Returns whether `set` contains the operator `kind`. Each set is a constant, so compilers reduce tmo_is_in() to a few comparisons. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

@@ -247,7 +247,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
 }
 
 /* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration. For operands that always read the same rows, the function does not change the list. */
+ * list still has the rows of the previous iteration. If an iteration reads the same rows of an operand each time, the function does not change their
+ * entries in the list. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

@@ -289,8 +289,7 @@ typedef struct {
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
- * the input pixels under the first block, in the order of tmo_dsp_column(). From one block to the next, the input columns begin `outputs` pixels
- * later. */
+ * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of two adjacent blocks begin `outputs` pixels apart. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */

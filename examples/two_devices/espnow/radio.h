@@ -25,7 +25,7 @@ const uint8_t *radio_to(const Info *info) {
   return info->des_addr;
 }
 
-/* Returns the number of the device with this address, or n_devices if the address is unknown. */
+/* Returns the index of the device that has the address, or n_devices if no device has the address. */
 static inline uint8_t radio_device(const uint8_t *address) {
   uint8_t device = 0;
   while (device < radio_datagrams->n_devices && memcmp(radio_addresses[device], address, sizeof(radio_address)) != 0) ++device;

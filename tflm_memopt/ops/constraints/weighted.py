@@ -6,7 +6,7 @@ from tflm_memopt.ops.context import OperatorContext
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
 """Without a bias, int16 CONV_2D and FULLY_CONNECTED take the type of their sums from `quantizedBiasType`."""
 INT32 = 2
-"""The schema of `.tflite` files has this value for TensorType.INT32."""
+"""The value of TensorType.INT32 in the schema of `.tflite` files."""
 MAX_STEP = 0x7FFF
 """TFLM stores strides, dilations and paddings as int16 (kernels/internal/types.h, ConvParams)."""
 

@@ -34,7 +34,7 @@ class Arrivals:
 
     depth: int
     pushed: Ints
-    """Positions of the iterations that wait for new rows. The first rows arrive before the group, without a wait."""
+    """Positions of the iterations that wait for new rows. The first rows arrive before the group starts."""
     last: int
     all_rows: bool
     """True if an iteration reads the last row, and False if the last row arrives after the group."""

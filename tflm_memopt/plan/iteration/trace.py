@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""Trace.entry has this value where an iteration runs, and any other value for a request."""
+"""Value of Trace.entry for a run of an iteration. A request of a row has any other value."""
 _SLOTS = 32
 """Number of low bits of an entry in Trace.entry, above which the entry has an operator's key."""
 

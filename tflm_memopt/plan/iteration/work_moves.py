@@ -10,7 +10,7 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.nest import Ints
 
 MOVES_TOGETHER = 4
-"""A COPY with at most this number of moves finds their input rows for several output rows at once (`FEW_MOVES`)."""
+"""A COPY with at most this number of moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
 SHORT = 16
 """If a core can load unaligned words, copying up to this number of bytes takes a fixed number of instructions."""
 

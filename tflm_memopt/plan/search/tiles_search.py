@@ -147,7 +147,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # An ADD runs later than its inputs by a whole number of tiles.
+        tile = self.settings.tile  # An ADD runs a whole number of tiles later than its inputs.
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(

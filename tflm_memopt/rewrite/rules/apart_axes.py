@@ -8,7 +8,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Transpose the input so that the reduced axes are adjacent. The order in which values are added stays the same."""
+    """Transpose the input so that the reduced axes are adjacent. Values are added in the same order as before."""
     if op.type not in REDUCTIONS or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     context = OperatorContext(graph, op)

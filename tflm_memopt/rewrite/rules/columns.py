@@ -74,8 +74,8 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
 
 
 def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
-    """Exchange rows and columns where a reduction has columns to add or a window has too many rows. All connected
-    operators that need the exchanged order are changed, too.
+    """Exchange rows and columns where a reduction has columns to add or a window has too many rows. Connected operators
+    whose axes must then be exchanged are changed, too.
     """
     if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None

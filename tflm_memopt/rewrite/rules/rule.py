@@ -105,7 +105,7 @@ def integers_of(graph: Graph, op: Op, k: int) -> list[int] | None:
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
-    """Return whether equal bytes stand for equal numbers in both tensors."""
+    """Return whether both tensors represent every number by the same bytes."""
     qa, qb = a.quantization or Quantization((), ()), b.quantization or Quantization((), ())
     return a.dtype == b.dtype and (qa.scale, qa.zero_point) == (qb.scale, qb.zero_point)
 
