@@ -286,6 +286,5 @@ def traits(kind: Kind) -> Traits:
     return row if isinstance(row, Traits) else row()
 
 
-PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """Kernels that call functions of libm, such as expf()."""

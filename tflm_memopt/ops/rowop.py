@@ -16,7 +16,7 @@ from tflm_memopt.format.limits import ROOM_FOR_PIXELS
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import PRODUCTS, WINDOW, Channels, Constants, Kind, Traits, traits
+from tflm_memopt.ops.kinds import WINDOW, Channels, Constants, Kind, Traits, traits
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
@@ -295,11 +295,6 @@ class RowOp:
     def is_product(self) -> bool:
         """True if the operator multiplies int8 matrices. A `param` of 1 means that the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
-
-    @property
-    def keeps_order(self) -> bool:
-        """True if the kernel must read its operands in the order of the model."""
-        return bool(self.updates) or self.kind in PRODUCTS
 
     @property
     def is_depthwise(self) -> bool:

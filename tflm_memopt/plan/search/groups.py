@@ -327,9 +327,7 @@ def _distinct(groups: Iterable[Growing]) -> list[Growing]:
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     n = len(op.inputs)
-    if op.keeps_order:
-        yield tuple(range(n))
-    elif any(op.repeats(k) for k in range(n)):
+    if any(op.repeats(k) for k in range(n)):
         yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
     elif n <= MAX_PERMUTED:
         yield from itertools.permutations(range(n))
