@@ -3,9 +3,9 @@
 A fault in tests/faults replaces a piece of a file, and names the test files that should fail. The tests run in this
 order: the named files, all quick tests, the named slow tests. The exit status is 1 if no test finds a fault.
 
-Usage:
-    python scripts/faults.py                        all faults
-    python scripts/faults.py --only kernels         the faults of an area, or a single fault: planner/sums-end-early
+The option `--only` selects the faults of an area, such as kernels, or a single fault, such as planner/sums-end-early.
+
+Usage: python scripts/faults.py [--named] [--only NAME...] [--jobs N]
 """
 
 import argparse
@@ -89,7 +89,7 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """The message of this error is the output of a command that failed."""
+    """Raised with the output of a command that failed."""
 
 
 class Copy:

@@ -4,11 +4,9 @@ Instead of PlatformIO's packages tool-scons and `native`, the script installs th
 in tests/packaging/platformio/native. The command `pack` works like `pio pkg pack`, but finds licences in the Python
 package `packaging` instead of on SPDX's site.
 
-Usage:
-    python scripts/platformio.py                               only installs PlatformIO
-    python scripts/platformio.py run                           runs `pio run`
-    python scripts/platformio.py test -e qemu_m4               runs `pio test -e qemu_m4`
-    python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
+Without arguments, the script only installs PlatformIO.
+
+Usage: python scripts/platformio.py [pack FOLDER ARCHIVE.tar.gz | ARGUMENT_OF_PIO...]
 """
 
 import json
@@ -27,7 +25,7 @@ NATIVE = ROOT / "tests/packaging/platformio/native"
 
 PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
-"""The package tool-scons of this version contains SCons 4.11.1."""
+"""Version of the package tool-scons that contains SCons 4.11.1."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
 PACK = (
     "\n"

@@ -1,4 +1,4 @@
-"""Compiles object files for tests once. ccache then gives the object files to all other tests."""
+"""Compiles object files for tests once. The cache ccache then gives the object files to all other tests."""
 
 import os
 import subprocess

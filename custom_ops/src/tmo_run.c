@@ -65,7 +65,7 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
 }
 
 #ifndef TMO_WITHIN_CORES
-enum { NOT_RUN = 127 }; /* different from each tmo_status */
+enum { NOT_RUN = 127 }; /* a value that no tmo_status has */
 TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run);
 #endif
 
@@ -355,8 +355,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *
   return n;
 }
 
-/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2, or UINT32_MAX if the
- * counter is invalid. */
+/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns the number of rows, 2, or
+ * UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;

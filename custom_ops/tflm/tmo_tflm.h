@@ -17,7 +17,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* in versions until July 2023, this header declares kTfLiteAbort */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* in TFLM until July 2023, this header declares kTfLiteAbort */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -110,7 +110,7 @@ enum Pushed {
 };
 
 /* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The function copies the rows from the picture `from`. The
- * field `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; The
+ * field `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes. The
  * constant NAME_row_bytes in NAME_ops.h has the value for `row_bytes`. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {

@@ -31,8 +31,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum of products with A, and
-    `all` is the sum of products with 256 B + A.
+    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum of products with the
+    weights A, and `all` is the sum of products with 256 B + A.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:

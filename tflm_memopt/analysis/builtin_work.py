@@ -89,7 +89,7 @@ def _slice(node: Node) -> Found:
 
 
 def _reduced(node: Node) -> Found:
-    """Count the values that a reduction reads and writes. TFLM has a loop for reductions over height and width."""
+    """Count the values that a reduction reads and writes."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []

@@ -37,9 +37,9 @@ class Work:
     window.
     """
     written: float = 0
-    """Number of output bytes. An operator that adds to int32 sums counts updates of sums instead."""
+    """Number of output bytes or, for an operator that adds to int32 sums, of updates of sums."""
     pixels: float = 0
-    """Number of output pixels. An operator that adds to int32 sums counts input pixels instead."""
+    """Number of output pixels or, for an operator that adds to int32 sums, of input pixels."""
     taps: float = 0
     """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
     window.
@@ -63,17 +63,17 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    A COPY counts searches for the source of a move instead.
+    For a COPY, the field counts searches for the source of a move.
     """
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
     """Number of window rows that a kernel copies singly, or of pool taps in incomplete groups of four channels.
 
-    A COPY counts bytes in short runs instead. For bytes packed in tiles, the field is the number of kernel calls.
+    For a COPY, the field counts bytes in short runs. For bytes packed in tiles, the field counts kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. A COPY counts moves for several rows at once instead."""
+    """Number of times that a kernel reads all its weights. For a COPY, number of moves for several rows at once."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
@@ -149,7 +149,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # The variant with the most similar name counts.
+    if len(alike) > 1:  # The costs of the variant with the most similar name are used.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

@@ -307,7 +307,7 @@ class Time:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
         If neither times nor instructions are known, the change is None. The lower bounds of both models are compared,
-        and so are the upper bounds: the cycle model is assumed to have equal errors for both models.
+        and so are the upper bounds. The cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -164,7 +164,7 @@ class OptimizedDevices:
 class DevicesPoint:
     """A split of a network: no other split needs both less memory on the largest device and less time.
 
-    DevicesReport describes the common fields of DevicesReport and DevicesPoint.
+    DevicesReport describes the fields that DevicesPoint also has.
     """
 
     devices: int

@@ -20,7 +20,7 @@ class BoardReport:
     time: Time | None = None
     """Estimated time of an inference on the board, or None if its core has no cost table."""
     target: str = GENERIC
-    """Target whose kernels the rewritten model's weights are packed for."""
+    """Target for which the rewritten model's weights are packed."""
 
     @property
     def slow_needed(self) -> int:

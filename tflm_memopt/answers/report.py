@@ -214,7 +214,7 @@ class Report:
     window: WindowReport | None = None
     op_per: str
     target: str
-    """Target whose kernels the model's weights are packed for."""
+    """Target for which the model's weights are packed."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None

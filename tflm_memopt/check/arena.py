@@ -31,7 +31,7 @@ weights.
 
 
 MOST_LISTED = 1 << 18
-"""The function settle_some() replays a list with this number of reads and writes."""
+"""Maximum number of listed reads and writes, after which settle_some() replays them."""
 MOST_AT_ONCE = 1 << 20
 """Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62
@@ -162,7 +162,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # In each piece, the first access is a write of the contents from before the list.
+            # The first access to each piece writes the contents from before the list.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

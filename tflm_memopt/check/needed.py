@@ -86,7 +86,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # A tensor of rows with one pixel may be a TFLM tensor of height 1, whose columns are the rows.
+    # If rows have one pixel, TFLM's tensor may have height 1 and the rows as columns.
     axes = (0,) if width > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
     found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
     like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))

@@ -123,8 +123,8 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Raise PlanError if a plan wrongly lets a kernel compute several iterations in one call.
 
-    A convolution reads all pixels of a call before it writes the first pixel. A depthwise convolution writes earlier,
-    so its output must not overlap its input.
+    A convolution reads all pixels of a call before it writes the first pixel. A depthwise convolution writes pixels
+    before it has read all, so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
     if stage.pixels and (step.tiled or op.packing is not Packing.DSP_CONV or stage.at_once > 1 or stage.pixels > 4):

@@ -3,7 +3,7 @@
 Each row of each tensor gets a number. Two rows get the same number only if the same operator of the original model
 computes both rows from rows with the same numbers. A copy of a row has the number of the original row. The rows of the
 input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
-number of a row of the whole model, and each output must have the same numbers as the output of the whole model.
+number of a row of the whole model. Each output must have the same numbers as the output of the whole model.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -26,7 +26,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Number of a row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Rows that an operator computes have numbers from this number on. Rows of the input have smaller numbers."""
+"""Numbers from COMPUTED on stand for computed rows, and smaller numbers stand for rows of the input."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 

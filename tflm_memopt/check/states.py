@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference.
 
-All inferences access a rolling buffer in one order. Only the position of the oldest row changes from one inference to
-the next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences
+All inferences access a rolling buffer in the same order. Only the position of the oldest row changes from one inference
+to the next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences
 repeat accesses that the replay has checked.
 """
 
@@ -141,7 +141,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that are no longer in the input.
 
     Each inference adds the new rows to the sums and subtracts the rows that the new rows replace in the rolling buffer.
-    If both start at 0, each sum always equals the sum of the rows in the buffer.
+    If sums and buffer start at 0, each sum always equals the sum of the rows in the buffer.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

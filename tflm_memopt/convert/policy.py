@@ -288,7 +288,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F is relative to the original model, not to the model without dead channels.
+    if limits.overhead is not None:  # The limit F counts the dead channels of the original model.
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:

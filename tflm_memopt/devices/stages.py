@@ -22,7 +22,7 @@ CUTS = 8
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
-"""Maximum weights of a device at which a split counts as even, as a multiple of a device's mean weights."""
+"""In an even split, no device has more than this multiple of a device's mean weights."""
 
 
 class SplitCost(NamedTuple):
@@ -149,7 +149,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the Op.index of operators whose weights exceed a device's mean weights and can be divided by channels."""
+    """Return operators (Op.index) that can be divided by channels and have more weights than a device on average."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

@@ -65,8 +65,8 @@ class Needed:
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
     """Return the different operators of all subgraphs.
 
-    The name `library` is that of the tmo_library with the code of the custom operators (emit/embedded.py). The argument
-    `shared` tells whether custom operators run on two cores.
+    The argument `library` is the name of the tmo_library with the code of the custom operators (emit/embedded.py). The
+    argument `shared` tells whether custom operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(

@@ -169,8 +169,8 @@ class Sharding(enum.IntEnum):
 
 
 class Part(enum.IntEnum):
-    """Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set.
-    lower/parts.py determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP
+    """Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set. The
+    module lower/parts.py determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP
     extension.
     """
 
@@ -214,7 +214,7 @@ class Part(enum.IntEnum):
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """TMO_PART_DSP_DIRECT runs convolutions that read a single pixel in place."""
+    """TMO_PART_DSP_DIRECT runs convolutions of single pixels that are read without a copy."""
     DSP_CLIPPED = 20
     """TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input."""
     DSP_GATHER = 21

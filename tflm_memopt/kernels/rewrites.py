@@ -54,10 +54,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    The numbers of iterations that run side by side are in `turns`, in descending order. The rewrite is legal where
-    vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code between the
-    inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not change
-    values that several iterations read.
+    The argument `turns` has the numbers of iterations that run side by side, in descending order. The rewrite is legal
+    where vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code
+    between the inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not
+    change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -101,7 +101,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops, so that loads common to all iterations happen once. Sums are updated in memory.
+    """Move a loop into its inner loops, so that loads common to all iterations happen once. The new inner loops add to
+    sums in memory.
 
     The rewrite is legal for the same loops as jam(). The loop must load sums from a workspace, add to the sums in one
     inner loop, and store the sums.

@@ -263,8 +263,8 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the element width of a loop in bits. Return the width, or 0 if the loop has several
-        widths.
+        """Set the vector unit to the element width of a loop in bits. Return the element width, or 0 if the loop has
+        several element widths.
         """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
         widths = {self.table.instruction(s).width for s in computed} - {0}

@@ -269,7 +269,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes that complete an output. int32 sums are complete in the last stripe."""
+    """Return the stripes that complete an output. A sum in int32 is complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

@@ -297,7 +297,7 @@ class ProgramOp:
     its largest stripe of rows.
     """
     channel_groups: U16 = 0
-    """Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided."""
+    """Number of channel groups in a tiled group. The numbers 0 and 1 mean that the channels are not divided."""
     group_channels: U16 = 0
     """Number of channels of each channel group. The last channel group may have fewer channels."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()

@@ -44,8 +44,8 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that was read from a file. `tree` is a ModelT of the schema. writer.edit() returns a copy of the tree
-    that may be changed.
+    """A model that was read from a file. `tree` is a ModelT of the schema. The function writer.edit() returns a copy of
+    the tree that may be changed.
     """
 
     tree: Any

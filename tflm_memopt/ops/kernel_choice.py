@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function makes the same choice as a function in custom_ops/src. lower/parts.py finds the parts of the library that
-a program needs, and plan/iteration estimates times.
+Each function makes the same choice as a function in custom_ops/src. The results determine the needed parts of the
+library (lower/parts.py) and estimated times (plan/iteration).
 """
 
 from collections.abc import Iterator

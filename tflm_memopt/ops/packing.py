@@ -1,6 +1,6 @@
 """A packing is a layout of an operator's constants for a fast kernel of some cores.
 
-ops/packings.py selects the packing of each operator, and lower/pack.py writes the constants.
+The module ops/packings.py selects the packing of each operator, and lower/pack.py writes the constants.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tflm_memopt.format import limits
 
 
 class Packing(enum.IntEnum):
-    """A fast kernel reads its constants in one of these layouts. The names in C begin with TMO_PACKING."""
+    """Layout in which a fast kernel reads its constants. The names in C begin with TMO_PACKING."""
 
     NONE = 0
     DSP_CONV = 1
@@ -124,7 +124,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 WIDE = 1
 """Code for a scratch size. The scratch has room for all pixels of a kernel call, or for the last five pixels of a row.
 
-The code for scratch of the usual size is 0. The code for scratch of n pixels is ROOM_FOR_PIXELS + n.
+The code is 0 for scratch of the usual size, and ROOM_FOR_PIXELS + n for scratch of n pixels.
 """
 
 
@@ -176,7 +176,7 @@ def esp_channels(kernel: tuple[int, int], channels: int) -> int:
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the number of bytes of scratch for ESP-NN's depthwise convolution, with input and output of one call."""
+    """Return the bytes of scratch, input and output of a call of ESP-NN's depthwise convolution."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

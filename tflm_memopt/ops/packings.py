@@ -1,5 +1,5 @@
 """Decides which operators run in the fast kernels of a core family. A fast kernel must compute exactly what TFLM
-computes. All other operators run in generic kernels, without a packing.
+computes. Operators without a packing run in generic kernels.
 """
 
 import math

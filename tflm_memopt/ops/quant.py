@@ -24,7 +24,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A multiplier is the factor `value` * 2^(`shift` - 31). The `value` is 0 or in [2^30, 2^31), apart from MEAN."""
+    """A multiplier is the factor `value` * 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
 
     value: int
     shift: int

@@ -78,7 +78,7 @@ class Window:
 
     @property
     def transposed(self) -> "Window":
-        """The window of an operator whose height and width are exchanged."""
+        """The operator's window if rows and columns are exchanged."""
         sizes = self.kernel_w, self.kernel_h, self.stride_w, self.stride_h, self.dilation_w, self.dilation_h
         return Window(*sizes, self.pad_left, self.pad_top)
 

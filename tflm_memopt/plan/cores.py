@@ -25,9 +25,7 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. A call of a packed kernel takes equally long
-for fewer pixels.
-"""
+"""Number of pixels that a kernel with packed weights computes in a call. A call for fewer pixels takes as long."""
 LEAST_PACKED = 4
 AWKWARD = 4
 """A row of AWKWARD + 1 columns is not divided into AWKWARD columns and one column, since the scratch would be too
@@ -171,8 +169,8 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield divisions that give core 0 about the fraction `first` of the work. Each comes with each core's extra work,
-    as a fraction.
+    """Yield divisions that give core 0 about the fraction `first` of the work. Each division comes with the additional
+    work of each core, as a fraction.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:

@@ -13,7 +13,8 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of accesses that must not be combined, given by their indices in the function. The earlier access comes first.
+"""Pairs of accesses that must not be combined, given by their indices in the function. In each pair, the earlier access
+is first.
 """
 Regions = list[list[FieldAccess]]
 

@@ -73,7 +73,7 @@ def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
     """Return the operator, or why TFLM must run it: it does not read the last row of a tensor in `whole`.
 
     An LSTM updates its state only in steps whose output is read. If the operator is an LSTM, add its output to `whole`.
-    Any operator's output is added if only its last row needs the last row of a tensor in `whole`.
+    If an operator reads the last row of a tensor in `whole` only for its last output row, add its output to `whole`.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -133,8 +133,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). The arguments `workspace` and `slow` are available bytes. By default, the
-    program gets as many bytes as it needs.
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. By
+    default, the program gets as many bytes as it needs.
     """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace

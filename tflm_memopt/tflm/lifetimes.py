@@ -141,7 +141,7 @@ class _Lifetimes:
         self.first: dict[tuple[int, TensorId], int] = {}
         self.last: dict[tuple[int, TensorId], int] = {}
         self.ops: dict[tuple[int, int], tuple[int, int]] = {}
-        """First and last scope of each operator, by subgraph and position."""
+        """Maps an operator, given by subgraph and position, to its first and last scope."""
 
     def walk(self, number: int) -> None:
         graph = self.graphs[number]

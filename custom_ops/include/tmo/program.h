@@ -68,7 +68,7 @@ enum {
   TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
-/* A fast kernel reads its constants in one of these layouts. The names in C begin with TMO_PACKING. */
+/* Layout in which a fast kernel reads its constants. The names in C begin with TMO_PACKING. */
 enum {
   TMO_PACKING_NONE = 0,
   /* Two weights A and B of adjacent output channels are stored as the int16 number 256 * B + A, for the instruction SMLAD. */
@@ -203,8 +203,8 @@ enum {
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
 };
 
-/* Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set. lower/parts.py determines the parts that
- * a program needs. Parts named DSP_* are packed kernels for the DSP extension. */
+/* Optional parts of the library. If a program needs part n of the library, bit n of tmo_header.parts is set. The module lower/parts.py determines the
+ * parts that a program needs. Parts named DSP_* are packed kernels for the DSP extension. */
 enum {
   TMO_PART_TILES = 0, /* TMO_PART_TILES runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
@@ -229,7 +229,7 @@ enum {
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that read a single pixel in place. */
+  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions of single pixels that are read without a copy. */
   TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input. */
   /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
@@ -469,7 +469,7 @@ typedef struct {
     uint32_t accumulator;
     uint32_t scratch; /* Offset in the workspace of a packed operator's scratch memory, a multiple of 4. */
   };
-  uint16_t channel_groups; /* Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
+  uint16_t channel_groups; /* Number of channel groups in a tiled group. The numbers 0 and 1 mean that the channels are not divided. */
   uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels. */
   uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window. */
 } tmo_op;

@@ -50,8 +50,8 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether a constant of `bytes` bytes at `offset` lies within the program. If `offset` is 0, the program has no such constant, and the result
- * is false. */
+/* Returns whether a constant of `bytes` bytes at `offset` lies within the program. If `offset` is 0, the program lacks the constant, and the function
+ * returns false. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */

@@ -31,8 +31,8 @@ typedef struct {
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the code of a loop's body, which begins at `at`. The code is damaged if it reaches `limit`, nests loops too deeply, or names an operator that
- * the group lacks. Damaged code may have an empty loop, or more iterations than fit uint32_t. */
+/* Reads the code of a loop's body, which begins at `at`. Loop code is damaged if it reaches `limit`, nests loops too deeply, or names an operator
+ * that the group lacks. Damaged code may have an empty loop, or more iterations than fit uint32_t. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
 /* Moves a new run to the position after its first `done` iterations. The argument `done` must be below the number of all iterations. */

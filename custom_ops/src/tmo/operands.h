@@ -160,7 +160,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   tmo_taps rows;
   if (!has_whole_rows(f->run, in)) return read_rows_elsewhere(f, pixels);
-  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* the next line is faster than rows_under() */
+  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this call of tmo_clip() is faster than rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);

@@ -163,7 +163,7 @@ TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, u
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
 /* tmo_half() returns the index of the operand with the scale 1/2. The converter makes the greater of two scales exactly 1/2, so the kernel only
- * shifts this operand. tmo_half_shift() returns the shift to the left in bits. */
+ * shifts the operand with that scale. tmo_half_shift() returns the shift to the left in bits. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -240,7 +240,7 @@ typedef struct tmo_wide_job {
   int32_t channels;
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
-  uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias; `scaled` is 1 if each channel has its own scale */
+  uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
   /* Only tmo_dsp_wide_one() uses the fields from `first` on. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
@@ -263,7 +263,7 @@ TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const i
 /* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. A group has three
  * pairs of channels, whose weights are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
-/* This function is like tmo_dsp_dense(), but all channels must have the same scale. */
+/* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
 

@@ -54,9 +54,9 @@ static inline bool tmo_counts_pixels(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
 }
 
-/* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the result is true, the scratch memory has room for the
- * input values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still has the
- * weights. */
+/* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room
+ * for the input values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still
+ * has the weights. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }

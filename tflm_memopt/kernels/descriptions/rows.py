@@ -41,7 +41,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. One parameter is the distance between adjacent runs in the input, one in the output."""
+    """Copy runs of bytes. The two parameters are the distances between adjacent runs in the input and in the output."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))

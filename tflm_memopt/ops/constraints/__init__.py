@@ -1,1 +1,1 @@
-"""Lists what an operator must fulfil to run row by row, one module per family. opset.OPSET combines the constraints."""
+"""Constraints on operators that run row by row, one module per family. The table opset.OPSET combines all modules."""

@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""Value of Trace.entry for a run of an iteration. A request of a row has any other value."""
+"""Value of Trace.entry where an iteration runs, instead of a request for a row."""
 _SLOTS = 32
 """Number of low bits of an entry in Trace.entry, above which the entry has an operator's key."""
 

@@ -35,7 +35,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # Five pixels take two passes for a row, or three for two rows.
+    if w.calls and w.rows:  # Five pixels take two passes in one row, and three passes in two rows.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
@@ -302,7 +302,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # Constants are only copied for several pixels.
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # Constants are copied only if they serve several pixels.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)

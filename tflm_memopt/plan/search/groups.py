@@ -212,8 +212,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
-    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. 0 stands for the usual
-    scratch. If all operators compute rows, the group has no tiles.
+    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. The value 0 stands for
+    the usual scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     every = count == len(stages)

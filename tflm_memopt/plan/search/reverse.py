@@ -1,8 +1,8 @@
 """Finds groups of operators that may compute their rows from last to first.
 
 An output that grows into the bytes that its input frees starts a little below the input. After many groups, outputs
-reach the lower end of the arena, but reversed groups move upwards. In a reversed group, addresses are mirrored, so the
-lowest buffer becomes the highest.
+reach the lower end of the arena, and reversed groups then move outputs upwards. In a reversed group, addresses are
+mirrored, so the lowest buffer becomes the highest.
 """
 
 from collections.abc import Sequence

@@ -39,8 +39,8 @@ class Settings:
     recompute: bool = True
     """Whether two stripes may both compute a row that both need."""
     group_channels: int = 8
-    """Number of channels that run together through expand, depthwise and project, or through dense layers. 0 means all
-    channels.
+    """Number of channels that run together through expand, depthwise and project, or through dense layers. The value 0
+    means all channels.
     """
     overlap: bool = True
     max_overhead: float = 4.0

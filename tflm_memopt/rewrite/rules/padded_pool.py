@@ -42,7 +42,7 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
         new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
         pooled = [y]
     new.add("RESHAPE", pooled, op.outputs[0])
-    return replace_ops(new.extended, new.in_place())  # The rule for long windows comes later.
+    return replace_ops(new.extended, new.in_place())
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
