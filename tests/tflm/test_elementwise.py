@@ -60,6 +60,19 @@ def test_roots_that_tflm_shifts_by_over_31_bits_stay_builtin() -> None:
         table("RSQRT", (306.0, -128), (306.0, 3), 0)
 
 
+@pytest.mark.parametrize("kind", ["LOGISTIC", "TANH"])
+def test_curves_of_tiny_inputs_stay_builtin(kind: str) -> None:
+    """TFLM converts the greatest input in fixed point to int32, in which it does not fit."""
+    with pytest.raises(lookup.OutOfRange):
+        table(kind, (2.0**-29, 4), (1 / 256, -128), 0)
+
+
+def test_a_relu_that_overflows() -> None:
+    source, target = (2.0**25, 5), (1.0, -9)
+    (got,) = oracle(unary("RELU", source, target, 0), [EVERY])
+    np.testing.assert_array_equal(table("RELU", source, target, 0), got[0])
+
+
 @pytest.mark.parametrize("kind", ["MAXIMUM", "MINIMUM"])
 def test_extremes_of_int16(kind: str) -> None:
     net = Net(3, activations="INT16")

@@ -84,10 +84,14 @@ def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
     return _bytes(np.minimum(np.maximum(EVERY, bounds[0]), bounds[1]))
 
 
+def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Return the table of RELU (ReluQuantized, micro/kernels/activations.h), which rescales negative inputs, too."""
+    scaled = _rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0]))
+    return _output(np.maximum(scaled, 0), target)
+
+
 def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LEAKY_RELU (QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h), or of RELU, whose
-    alpha is 0 (ReluQuantized, micro/kernels/activations.h).
-    """
+    """Return the table of LEAKY_RELU (QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h)."""
     scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options.get("alpha", 0))
     if not math.isfinite(alpha):
         raise OutOfRange(f"alpha {alpha:g}")
@@ -122,7 +126,7 @@ def _saturating(
     ignored. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
-    if not -31 <= left <= 62:
+    if not 0 <= left <= 62:  # TFLM converts the radius to int32, which overflows if `left` is negative.
         raise OutOfRange(f"input scale {source.scale[0]:g}")
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**left)
     x = _centred(source)
@@ -186,7 +190,7 @@ def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
-    "RELU": _leaky_relu,
+    "RELU": _relu,
     "RELU6": _relu6,
     "LEAKY_RELU": _leaky_relu,
     "ABS": _abs,
