@@ -208,8 +208,8 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Fit a kernel's instructions per unit of each type of work. The cost of a type of work is left out if the fit's
-    error hardly grows without this cost.
+    """Estimate how many instructions a kernel takes for a unit of each type of work. The cost of a type of work is left
+    out if the fit's error hardly grows without this cost.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

@@ -34,7 +34,7 @@ counts as a model that does not fit.
 wait states at the clock and the bytes of a flash line, if both numbers are known. The [modelled cycles](cycles.md)
 depend on the wait states.
 
-**Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash:
+**Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash.
 
 * The model file is counted exactly.
 * A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on

@@ -35,7 +35,7 @@ typedef struct {
   int32_t x[COPIED_VALUES / 2];
 } wide_pixels;
 
-/* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() selects the weights of values 0 and 2. */
+/* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() widens the weights of values 0 and 2. */
 static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
   const int32_t first = tmo_word(from), last = tmo_word(from + 4);
   to[0] = tmo_low_halves(first, last);

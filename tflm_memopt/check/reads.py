@@ -102,7 +102,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""A block of output bytes. The tuple has the first byte's index, and the input and index of each copied byte."""
+"""A block of output bytes: its first index, and the input and the index from which each byte is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:

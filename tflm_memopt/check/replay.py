@@ -36,9 +36,9 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """Kernels that work in place read at this time, and all other kernels write."""
+    """Time at which kernels that work in place read, and all other kernels write."""
     SECOND = 6
-    """Kernels that work in place write at this time, and all other kernels read."""
+    """Time at which kernels that work in place write, and all other kernels read."""
     LAST_BYTE = 7
     END = 8
     DONE = 9

@@ -55,7 +55,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the original's operators with their constants stored as in the programs.
+    """Return the original's operators, with constants that are stored as in the programs.
 
     The argument `parts` tells whether the programs belong to several devices.
     """

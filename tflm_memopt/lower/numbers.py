@@ -99,7 +99,7 @@ def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
 
 
 def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
-    packed = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)  # The parameter encodes the size of the scratch.
+    packed = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)  # The field `param` encodes the scratch's size.
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,
