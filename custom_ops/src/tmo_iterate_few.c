@@ -220,8 +220,8 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
 }
 
 /* The function is_plain() must be true for the tensor. */
-static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
-  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
+static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x, uint32_t n, int8_t **pixels) {
+  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
@@ -231,7 +231,7 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
-  list_pixels_of_row(run, in, x, n, pixels);
+  list_pixels_of_row(run, in, run->current.row, x, n, pixels);
   (void)widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
   return true;
 }
@@ -291,60 +291,64 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. Returns false if another function must
- * compute the pixels. */
-TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
-  const uint32_t channels = k->out_channels;
-  pixel_list grid;
-  grid.zero = (int8_t *)k->scratch;
-  grid.room = channels;
-  if (list_block(run, k, in, x, TMO_PACKED_PIXELS, 1, &grid, 0) == 0) return false;
+/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
+ * rows of six input pixels. */
+static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
   if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 2 is stored last, over the values of a missing pixel 3 */
-  tmo_dsp_four(grid.pixels, outs, k->weights, channels);
+  tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
-    for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
+    for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
   }
-  return true;
 }
 
-/* Returns false if another function must compute the pixels. */
-TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
+/* Computes n adjacent pixels of a packed depthwise convolution with nine taps. The array `grid` has the addresses of input rows of `width` pixels. */
+static void convolve_nine(const tmo_kernel *k, const int8_t *const *grid, uint32_t width, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
-  const uint32_t channels = k->out_channels;
-  pixel_list grid;
   tmo_dsp_run runs[TMO_DSP_RUNS];
-  grid.zero = (int8_t *)k->scratch;
-  grid.room = channels;
-  if (list_block(run, k, in, x, n, 1, &grid, 0) == 0) return false;
   for (uint32_t p = 0; p < n; ++p) {
-    const int8_t *const *row = grid.pixels + p * op->stride_w;
+    const int8_t *const *row = grid + p * op->stride_w;
     runs[p].out = outs[p];
     runs[p].pixels = 1;
     if (op->kernel_w == 3) {
-      TMO_UNROLLED for (uint32_t t = 0; t < 9; ++t) runs[p].taps[t] = row[t / 3 * grid.width + t % 3];
+      TMO_UNROLLED for (uint32_t t = 0; t < 9; ++t) runs[p].taps[t] = row[t / 3 * width + t % 3];
     } else {
       const uint32_t wide = op->kernel_w;
-      for (uint32_t t = 0; t < 9; t += wide, row += grid.width) {
+      for (uint32_t t = 0; t < 9; t += wide, row += width) {
         for (uint32_t c = 0; c < wide; ++c) runs[p].taps[t + c] = row[c];
       }
     }
   }
-  tmo_dsp_nine(runs, runs + n, k->weights, channels, 0);
-  for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(op, outs[p], channels);
-  return true;
+  tmo_dsp_nine(runs, runs + n, k->weights, k->out_channels, 0);
+  for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(op, outs[p], k->out_channels);
 }
 
-static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
-  if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
-  const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
-  return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
+/* Computes n adjacent pixels in each of `rows` rows of a packed depthwise convolution, one row after another. The number n is at most
+ * TMO_PACKED_PIXELS. Returns false without computing anything if another function must compute the pixels. */
+TMO_OWN_FRAME static bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, uint32_t x, uint32_t n, uint32_t rows) {
+  const tmo_op *const op = k->op;
+  const bool four = n > 2 && op->kernel_w == 3 && op->stride_w == 1;
+  int8_t *outs[TMO_PACKED_PIXELS];
+  pixel_list grid;
+  grid.zero = (int8_t *)k->scratch;
+  grid.room = k->out_channels;
+  if (!tmo_has_part(TMO_PART_DSP_NINE) || list_block(run, k, in, x, four ? TMO_PACKED_PIXELS : n, rows, &grid, 0) == 0) return false;
+  const int8_t *const *first = grid.pixels;
+  for (uint32_t y = run->current.row, end = y + rows; y < end; ++y, first += op->stride_h * grid.width) {
+    list_pixels_of_row(run, out, y, x, n, outs);
+    if (four) {
+      convolve_four(k, first, n, outs);
+    } else {
+      convolve_nine(k, first, grid.width, n, outs);
+    }
+  }
+  return true;
 }
 
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];
-  list_pixels_of_row(run, &tensors[k->op->input[0]], x, n, a);
-  list_pixels_of_row(run, &tensors[k->op->input[1]], x, n, b);
+  list_pixels_of_row(run, &tensors[k->op->input[0]], run->current.row, x, n, a);
+  list_pixels_of_row(run, &tensors[k->op->input[1]], run->current.row, x, n, b);
   for (uint32_t p = 0; p < n; ++p) tmo_packed_add(a[p], b[p], outs[p], k->out_channels, k->bias, k->op);
 }
 
@@ -360,14 +364,29 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
   tmo_kernel k = kernel_of(run, op, in, out);
   for (; x < end; x += n) {
     n = end - x < TMO_PACKED_PIXELS ? end - x : TMO_PACKED_PIXELS;
-    list_pixels_of_row(run, out, x, n, outs);
+    if (!convolves && !adds) {
+      if (!convolve_depthwise(run, &k, in, out, x, n, 1)) return false;
+      continue;
+    }
+    list_pixels_of_row(run, out, run->current.row, x, n, outs);
     if (adds) {
       add_few(run, &k, x, n, outs);
-    } else if (!(convolves ? convolve_few(run, &k, in, x, n, outs) : convolve_depthwise(run, &k, in, x, n, outs))) {
+    } else if (!convolve_few(run, &k, in, x, n, outs)) {
       return false;
     }
   }
   return true;
+}
+
+uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo_op *op, uint32_t rows) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  const uint32_t x = tmo_first_column(op, &run->current), n = tmo_end_column(op, out, &run->current) - x;
+  const uint32_t wide = TMO_PACKED_PIXELS * op->stride_w + op->kernel_w, room = TMO_MAX_TAPS / wide; /* number of input rows that fit a list */
+  if (room < op->kernel_h || !is_plain(run, in) || !tmo_is_ascending(out)) return 0;
+  const uint32_t most = (room - op->kernel_h) / op->stride_h + 1;
+  if (rows > most) rows = most;
+  const tmo_kernel k = kernel_of(run, op, in, out);
+  return rows > 1 && convolve_depthwise(run, &k, in, out, x, n, rows) ? rows : 0;
 }
 
 uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {

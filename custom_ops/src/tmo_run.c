@@ -355,6 +355,22 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *
   return n;
 }
 
+/* Runs up to `most` iterations of an operator in a group with tiles, if the iterations compute tiles below each other. Returns the number of completed
+ * iterations, or 0 if single iterations must compute the tiles. */
+TMO_OWN_FRAME static uint32_t iterate_below(tmo_run_state *run, const tmo_op *op, tmo_iteration *counter, uint32_t most) {
+  const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
+  if (!take_iteration(run, &nest, (uint16_t *)(void *)counter, 0, true)) return 0;
+  const int32_t left = tmo_stripe_end(nest.tensor, run->current.stripe) - run->current.row;
+  if (left < 2) return 0;
+  uint32_t n = repetitions(run, (uint32_t)left < most ? (uint32_t)left : most);
+  if (n > 1) n = tmo_iterate_tiles_below(run, op, n);
+  if (n <= 1) return 0;
+  counter->row = (uint16_t)(counter->row + n - 1);
+  tmo_next_iteration(&nest, counter);
+  skip_to_last(run, n);
+  return n;
+}
+
 /* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns the number of rows, 2, or
  * UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
@@ -379,6 +395,7 @@ static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo
     if (alone) n = iterate_along_row(run, op, tile, most);
 #if TMO_RUNS_DSP
     if (n == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE) n = iterate_several(run, op, tile, most);
+    if (n == 0 && tmo_makes_tiles_below(op) && tmo_iterated(run->program, op)->rows > 1) n = iterate_below(run, op, tile, most);
 #endif
     return n;
   }

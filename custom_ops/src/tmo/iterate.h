@@ -43,6 +43,11 @@ TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const 
  * can compute the tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
+/* Computes the tile of run->current and the tiles below it, in at most `rows` rows, one tile after another. The result equals the result of single
+ * iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations must compute the tiles. The condition
+ * tmo_makes_tiles_below() must hold for the operator. */
+TMO_LINKAGE uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo_op *op, uint32_t rows);
+
 /* Computes the row of run->current and the row before that row, and changes run->current. The condition tmo_makes_two_rows() must hold for the
  * operator. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);

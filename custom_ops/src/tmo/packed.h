@@ -186,11 +186,6 @@ TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
-/* Returns whether tmo_dsp_nine() can compute the operator's pixels. */
-static inline bool tmo_has_nine_taps(const tmo_op *op) {
-  return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
-}
-
 /* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is at `from`,
  * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address after the last written
  * value. If the size of a pixel is not a multiple of 4, the padding values in the tile are arbitrary. */

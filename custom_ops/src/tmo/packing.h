@@ -128,11 +128,20 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
+/* Returns whether tmo_dsp_nine() can compute the operator's pixels. */
+static inline bool tmo_has_nine_taps(const tmo_op *op) {
+  return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
+}
+
+/* Returns whether one call of tmo_iterate_tiles_below() may compute several tiles of the operator. */
+static TMO_ALWAYS_INLINE bool tmo_makes_tiles_below(const tmo_op *op) {
+  return tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->tile <= TMO_PACKED_PIXELS && tmo_has_nine_taps(op);
+}
+
 /* Returns the largest number of consecutive iterations that the kernel can compute together. An iteration computes one pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
-  const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
   if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
-  return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
+  return op->tile == 1 && op->at_once > 1 && (tmo_has_nine_taps(op) || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
 }
 
 /* Returns the number of scratch bytes that an operator needs to compute the tensor `out` from the tensor `in`. */
