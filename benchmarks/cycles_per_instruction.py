@@ -1,7 +1,8 @@
-"""Compute cycles per instruction of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
+"""Compute the cycles of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
 
 Programs of public models, random networks and examples/networks run under QEMU. A run simulates the flashes of all
-known boards at once.
+known boards at once. Non-negative least squares divide a kernel's cycles into cycles per instruction and additional
+cycles per iteration.
 
 Usage: python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 """
@@ -15,12 +16,14 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import costs
 import cycles
 import cycles_trace
+import numpy as np
 import tables
 from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
 from cycles_trace import Cycles
@@ -30,6 +33,7 @@ from cores.cases import blob, model_cases, outcomes_of
 from cores.core import MEASURED, Core, missing_tools, runner
 
 import tflm_memopt
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.targets.boards import boards
@@ -42,9 +46,11 @@ PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
-"""Rates begin with a lower and an upper bound of the cycles per instruction without wait states. Further numbers of
-Rates are the wait cycles per instruction, one number for each type of flash.
+"""Rates begin with a lower and an upper bound of the cycles without wait states. Further numbers of Rates are the wait
+cycles, one number for each type of flash. The cycles are those of an operator, of an instruction or of an iteration.
 """
+LEAST_SAMPLES = 4
+"""A kernel in fewer operators than this number has only cycles per instruction."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -70,9 +76,16 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
             yield costs.Sample(path.stem, model_cases(result.model, by_operator=True), result.work)
 
 
-def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """The key "" of the result has the average of all kernels."""
-    sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Cycles of an operator in one inference."""
+
+    work: Work
+    instructions: float
+    cycles: Rates
+
+
+def counted(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> Iterator[Counted]:
     batches = list(_batches(core, samples))
     runner(core), cycles_trace.plugin()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -80,10 +93,39 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
         for batch, runs in zip(batches, found, strict=True):
             work = [done for sample in batch for done in sample.work]
             for done, least, most in zip(work, runs[0], runs[-1], strict=True):
-                for kernel in (done.kernel, ""):
-                    each = (most[0], least[1], *most[1:])
-                    sums[kernel] = [a + b for a, b in zip(sums[kernel], each, strict=True)]
-    return {kernel: [round(n / total, 3) for n in each] for kernel, (total, *each) in sorted(sums.items()) if total}
+                yield Counted(done, most[0], [least[1], *most[1:]])
+
+
+def rates(found: Sequence[Counted]) -> tuple[dict[str, Rates], dict[str, Rates]]:
+    """Return the cycles per instruction and the additional cycles per iteration of each kernel.
+
+    In the first result, the key "" stands for the average of all kernels.
+    """
+    of_kernel: dict[str, list[Counted]] = defaultdict(list)
+    for one in found:
+        if one.instructions:
+            of_kernel[one.work.kernel].append(one)
+    instruction, iteration = {"": _average(found)}, {}
+    for kernel, mine in sorted(of_kernel.items()):
+        if len(mine) < LEAST_SAMPLES:
+            instruction[kernel] = _average(mine)
+        else:
+            instruction[kernel], iteration[kernel] = _fitted(mine)
+    return instruction, iteration
+
+
+def _average(found: Sequence[Counted]) -> Rates:
+    total = sum(one.instructions for one in found)
+    return [round(sum(each) / total, 3) for each in zip(*(one.cycles for one in found), strict=True)]
+
+
+def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
+    from scipy.optimize import nnls  # noqa: PLC0415
+
+    amounts = np.array([(one.instructions, one.work.iterations) for one in found], float)
+    care = amounts[:, :1] ** -costs.CARE
+    each = [nnls(amounts * care, y * care[:, 0])[0] for y in np.array([one.cycles for one in found], float).T]
+    return [round(float(a), 3) for a, _ in each], [round(float(b), 1) for _, b in each]
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
@@ -152,10 +194,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             core = MEASURED[name]
             waits = flashes(core)
             samples = plans(core.target, args.models, args.networks)
+            instruction, iteration = rates(list(counted(core, samples, waits)))
             found[core.known_as] = {
                 "flashes": [flash.key for flash in waits],
                 "cmsis_nn": tables.by_kind(cmsis_nn(name, waits)),
-                "kernels": tables.by_kind(rates(core, samples, waits)),
+                "kernels": tables.by_kind(instruction),
+                "iterations": tables.by_kind(iteration),
             }
             print(f"{core.known_as}: {found[core.known_as]['kernels']['']['']}", file=sys.stderr)
     except (MemoptError, OSError, RuntimeError, ValueError) as error:

@@ -1,8 +1,9 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its type and on the wait states of the flash. The file cycles.json has each
-kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Times are
-unknown for cores whose cycles per instruction are unknown.
+kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Each
+iteration takes additional cycles, because the code that starts an iteration has more branches and loads than the loops
+of a kernel. Times are unknown for cores whose cycles per instruction are unknown.
 """
 
 from __future__ import annotations
@@ -82,24 +83,41 @@ class SlowCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelRates:
+    """Cycles of a kernel of the C library."""
+
+    instruction: Span
+    """Cycles per instruction."""
+    iteration: Span
+    """Additional cycles per iteration."""
+
+    def cycles(self, instructions: float, iterations: float) -> Span:
+        low, high = (instructions * self.instruction[end] + iterations * self.iteration[end] for end in (0, 1))
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
-    kernels: Mapping[str, Span]
-    """Maps a kernel, or "" for kernels without modelled cycles, to the cycles per instruction."""
+    kernels: Mapping[str, KernelRates]
+    """Maps a kernel, or "" for kernels without modelled cycles, to the kernel's cycles."""
     cmsis_nn: Mapping[str, Span]
     """Maps a type of operator, or "" for unlisted types, to the cycles per instruction of TFLM with CMSIS-NN."""
-    without_waits: Mapping[str, Span]
+    without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
         each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
         low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return low, high
 
-    def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """A variant of a kernel without modelled cycles takes the plain kernel's cycles."""
-        kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
-        return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
+    def of(self, work: Work, instructions: float, *, waits: bool = True) -> Span:
+        """Return the cycles of an operator. A variant of a kernel without modelled cycles takes the plain kernel's
+        cycles.
+        """
+        kernels, (name, *_, way) = self.kernels if waits else self.without_waits, work.kernel.split()
+        found = kernels.get(work.kernel) or kernels.get(f"{name} {way}") or kernels[""]
+        return found.cycles(instructions, work.iterations)
 
 
 @cache
@@ -125,11 +143,15 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
         low, high = waits[some[0]] if certain else 0.0, max(waits[n] for n in some)
         return error[0] * (least + low), error[1] * (most + high)
 
-    kernels, cmsis_nn = by_kernel(found["kernels"]), by_kernel(found["cmsis_nn"])
+    def plain(each: list[float]) -> Span:
+        return error[0] * each[0], error[1] * each[1]
+
+    kernels, iterations = by_kernel(found["kernels"]), by_kernel(found.get("iterations", {}))
+    nothing = [0.0] * (2 + len(keys))
     return Rates(
-        {name: span(each) for name, each in kernels.items()},
-        {name: span(each) for name, each in cmsis_nn.items()},
-        {name: (error[0] * each[0], error[1] * each[1]) for name, each in kernels.items()},
+        {name: KernelRates(span(each), span(iterations.get(name, nothing))) for name, each in kernels.items()},
+        {name: span(each) for name, each in by_kernel(found["cmsis_nn"]).items()},
+        {name: KernelRates(plain(each), plain(iterations.get(name, nothing))) for name, each in kernels.items()},
     )
 
 
@@ -165,7 +187,7 @@ class Clock:
         """Cycles per instruction of the C library's kernels on this core, or None if the cycles are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
-        return self.rates.kernels[""] if self.rates else None
+        return self.rates.kernels[""].instruction if self.rates else None
 
     def prices(self, core: str) -> bool:
         """Return whether times are known for plans whose instructions are estimated for `core`."""
@@ -216,11 +238,11 @@ class Clock:
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
-        low, high = (instructions * rate for rate in waiting.of(work.kernel))
+        low, high = waiting.of(work, instructions)
         if not work.copied or self.flash_waits is None:
             return low, high
         saved = work.spared * self.flash_waits.cycles_per_byte - work.copied * COPY_CYCLES
-        least, most = (instructions * rate for rate in waiting.of(work.kernel, waits=False))
+        least, most = waiting.of(work, instructions, waits=False)
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:

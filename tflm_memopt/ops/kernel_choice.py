@@ -56,6 +56,15 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
     return Part.DSP_NINE if tile != 1 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
 
 
+def tiles_below(packing: Packing, window: Window, tile: int) -> int:
+    """Return how many tiles below each other one call of tmo_iterate_tiles_below() in C computes at most."""
+    nine = packing is Packing.DSP_DEPTHWISE and window.kernel_h * window.kernel_w == 9
+    if not (nine and 1 < tile <= limits.PACKED_PIXELS) or max(window.dilation_h, window.dilation_w) > 1:
+        return 1
+    room = limits.MAX_TAPS // (limits.PACKED_PIXELS * window.stride_w + window.kernel_w)
+    return max(0, room - window.kernel_h) // window.stride_h + 1
+
+
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
     """Return the result of tmo_makes_two_rows() in C. Each output channel has `values` weights, including padding."""
     if packing is Packing.DSP_DEPTHWISE:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.kernel_choice import tiles_below
 from tflm_memopt.ops.packing import ON_CORE_0
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints, LoopNest, NestIterations, nest_iterations
@@ -62,6 +63,13 @@ class Member:
     @cached_property
     def executed(self) -> dict[tuple[object, ...], KnownIterations]:
         return {}
+
+    @cached_property
+    def together(self) -> int:
+        """Maximum number of consecutive iterations that the library computes in one call."""
+        if self.stage.at_once > 1 or not self.stage.runs_packed(self.op):
+            return self.stage.at_once
+        return tiles_below(self.op.packing, self.op.window, self.nest.tile)
 
     @cached_property
     def sum_bytes(self) -> int:
@@ -310,7 +318,7 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 class KnownIterations:
     iterations: Ints
     calls: int
-    """Lower bound of the number of kernel calls if each call computes at most Stage.at_once iterations."""
+    """Lower bound of the number of calls if each call computes at most Member.together iterations."""
     number: int = field(default_factory=itertools.count().__next__)
     works: dict[tuple[bool, bool, bool], tuple[Work, ...]] = field(default_factory=dict)
 
@@ -340,7 +348,7 @@ def _executed(
         reader = readers[0][0]
         first = reader.batches[0][found[reader.key].iterations]
         together = np.add.reduceat(counts, np.flatnonzero(np.diff(first, prepend=-1)))
-    calls = int((-(-together // member.stage.at_once)).sum())
+    calls = int((-(-together // member.together)).sum())
     same = iterations.tobytes() if member.nest.recomputes else len(iterations), calls
     return member.executed.setdefault(same, KnownIterations(iterations, calls))
 

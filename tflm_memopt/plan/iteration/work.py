@@ -54,7 +54,8 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
         at, iterations = trace.iterations_of(m.key)
         runs = _runs(m, at, iterations)
         entered = GROUP_START + len(trace.members) if at[:1].tolist() == [0] else 0
-        yield replace(_with_calls(m, _of(m, iterations, runs, _calls(m, at), around), len(runs)), entered=entered)
+        done = _of(m, iterations, runs, _calls(m, at, iterations), around)
+        yield replace(_with_calls(m, done, len(runs)), entered=entered)
 
 
 def least_work_of(
@@ -70,7 +71,7 @@ def least_work_of(
         done = found[m.key]
         key = m.op.inputs[0] not in made, m.op.output in around.inner, is_reversed
         if key not in done.works:
-            each = {0, done.calls * (m.stage.at_once > 1 and done.calls < len(done.iterations))}
+            each = {0, done.calls * (m.together > 1 and done.calls < len(done.iterations))}
             runs = _runs(m, done.iterations, done.iterations)
             works = (_of(m, done.iterations, runs, n, around) for n in each)
             done.works[key] = tuple(_with_calls(m, work, len(runs)) for work in works)
@@ -115,11 +116,13 @@ def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
     return bounds[1:] - bounds[:-1] if len(executed) else bounds[:0]
 
 
-def _calls(m: Member, at: Ints) -> int:
-    if m.stage.at_once == 1 or not len(at):
+def _calls(m: Member, at: Ints, executed: Ints) -> int:
+    if m.together == 1 or not len(at):
         return 0
-    starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)
-    calls = int((-(-np.diff(starts, append=len(at)) // m.stage.at_once)).sum())
+    starts = np.diff(at, prepend=-2) != 1
+    if m.nest.tile > 1:  # Tiles of several columns are computed together if they are below each other.
+        starts |= np.diff(m.iterations.x0[executed], prepend=-1) != 0
+    calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())
     return calls if calls < len(at) else 0
 
 

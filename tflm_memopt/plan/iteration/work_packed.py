@@ -288,7 +288,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_dsp_depthwise.S, or of its variants for certain kernel sizes."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
-    if w.calls and not w.rows:
+    if w.calls and w.columns == 1 and not w.rows:
         fours = -(-w.out_channels // 4)
         return replace(
             named(done, "joined"), macs=3 * w.pixels * fours, loops=w.calls * fours, pieces=w.pixels * fours,
@@ -316,8 +316,9 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
     runs = w.x1 - w.x0 - np.where(whole, inside - 1, 0)
     n, calls = int(runs.sum()), int((-(-runs // RUNS_AT_ONCE)).sum())
     return replace(
-        done, macs=3 * w.pixels * fours, loops=calls * fours, pieces=n * fours, runs=n, swept=n * 9, batches=calls
-    )
+        done, macs=3 * w.pixels * fours, loops=calls * fours, pieces=n * fours, runs=n, swept=n * 9,
+        batches=(not w.rows and w.calls) or calls,
+    )  # fmt: skip
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
