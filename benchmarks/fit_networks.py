@@ -259,7 +259,7 @@ def rare_int16(seed: int) -> bytes:
     leaky = schema.LeakyReluOptionsT(alpha=0.3)
     rows = net.reshape(x, (1, h * w, c))
     return net.model(
-        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB", "MUL")),
+        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM")),
         net.unary("LEAKY_RELU", x, dtype="INT16", out=(0.05, 0), options=leaky),
         *(net.unary(kind, x, dtype="INT16", out=net.share(x)) for kind in ("LOGISTIC", "TANH")),
         net.softmax(x),

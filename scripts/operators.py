@@ -57,7 +57,7 @@ def page() -> str:
     moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
     names = (
         f"{', '.join(sorted(OPSET))}.\n\n"
-        f"These operators also run with int16 activations: {', '.join(sorted({*wide, *composed.WIDE}))}.\n\n"
+        f"These operators also run with int16 activations: {', '.join(sorted(wide))}.\n\n"
         f"These also run in float32: {', '.join(sorted({*FLOATS, *composed.FLOATS, *moved}))}."
     )
     return "".join((HEAD, names, NOTES))

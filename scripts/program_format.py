@@ -86,6 +86,8 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.AVERAGE_POOL_S16: ("pool", "tmo_pool_row_s16", "tmo_pool_pixel_s16"),
     Kind.MEAN_S16: ("pool", "tmo_pool_row_s16", "tmo_pool_pixel_s16"),
     Kind.MUL_S16: ("binary", "tmo_mul_s16"),
+    Kind.MAXIMUM_S16: ("binary", "tmo_greater_s16"),
+    Kind.MINIMUM_S16: ("binary", "tmo_greater_s16"),
     Kind.BATCH_MATMUL_S16: ("batch_matmul", "tmo_batch_matmul_row_s16"),
     Kind.SOFTMAX_S16: ("softmax", "tmo_softmax_s16"),
     Kind.CURVE_S16: ("mapped", "tmo_curve_s16"),

@@ -8,8 +8,8 @@ from tflm_memopt.ops.rowop import UNIT, RowOp
 
 ELEMENT_BY_ELEMENT = frozenset({
     "ADD", "ADD_S16", "ARITHMETIC_F32", "BINARY_32", "CLAMP_F32", "COMPARE", "COMPARE_32", "CURVE_F32", "CURVE_S16",
-    "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
-    "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
+    "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MAXIMUM_S16", "MINIMUM", "MINIMUM_S16", "MUL", "MUL_S16", "NARROW", "PRELU",
+    "QUANTIZE", "QUANTIZE_S16", "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
 """Kernels that read an input element before they overwrite the element."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})

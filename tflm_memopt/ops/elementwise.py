@@ -91,6 +91,12 @@ def _scaled_comparison(context: OperatorContext) -> RowOp:
     return replace(op, input_zero_points=zero_points, **quant.scaling(factors))
 
 
+def extreme(context: OperatorContext) -> RowOp:
+    """Parse MAXIMUM and MINIMUM of int8 or int16, for which TFLM ignores scales and zero points."""
+    suffix = "_S16" if context.output.dtype == "INT16" else ""
+    return _function(context, Kind[context.op.type + suffix], 0)
+
+
 def logical(context: OperatorContext) -> RowOp:
     """Parse LOGICAL_AND and LOGICAL_OR as minimum and maximum of two bytes that are 0 or 1."""
     return _function(context, Kind.MINIMUM if context.op.type == "LOGICAL_AND" else Kind.MAXIMUM, 0)

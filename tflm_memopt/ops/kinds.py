@@ -61,6 +61,8 @@ class Kind(enum.IntEnum):
     AVERAGE_POOL_S16 = 37
     MEAN_S16 = 38
     MUL_S16 = 39
+    MAXIMUM_S16 = 70
+    MINIMUM_S16 = 71
     BATCH_MATMUL_S16 = 43
     SOFTMAX_S16 = 44
     CURVE_S16 = 45
@@ -211,7 +213,7 @@ def _float(narrow: Kind) -> _Derived:
 
 
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
-WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
+WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL", "MAXIMUM", "MINIMUM")}
 """Maps each int8 kernel to the int16 kernel for the same operator."""
 FLOAT: Mapping[Kind, Kind] = {
     Kind.MEAN: Kind.AVERAGE_POOL_F32,

@@ -136,7 +136,8 @@ OPSET: Mapping[str, Row] = {
     ),
     **dict.fromkeys(("ADD", "SUB"), _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16)),
     "MUL": _binary(fused=True, types=common.int8_or_int16),
-    **dict.fromkeys(("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"), _binary()),
+    **dict.fromkeys(("MAXIMUM", "MINIMUM"), _row(elementwise.extreme, _TWO, common.int8_or_int16, *_BROADCAST)),
+    **dict.fromkeys(("SQUARED_DIFFERENCE", "PRELU"), _binary()),
     **dict.fromkeys(POOLS, _POOL),
     **dict.fromkeys(
         ("MEAN", "SUM"), _row(parse.mean, common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes)

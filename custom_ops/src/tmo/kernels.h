@@ -86,7 +86,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* for t
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* for the kinds AVERAGE_POOL_S16, MAX_POOL_S16 and MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_compare_s8;                               /* COMPARE */
-TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* for kinds whose two operands are int16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16, tmo_greater_s16;    /* for kinds whose two operands are int16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */

@@ -272,7 +272,8 @@ def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
         zero_point = 0 if dtype == "INT16" else layer.zero_point
         other = net.tensor(size, dtype, (0.03, zero_point), data=net.rng.integers(-most, most, size))
     operands = (x, other) if layer.flag else (other, x)
-    kind, (a, b) = ("ADD", "SUB", "MUL")[layer.channels % 3], (net.affine(t)[0] for t in (x, other))
+    kinds = ("ADD", "SUB", "MUL", *(("MAXIMUM", "MINIMUM") if dtype == "INT16" else ()))
+    kind, (a, b) = kinds[layer.channels % len(kinds)], (net.affine(t)[0] for t in (x, other))
     scale = a * b * most / 4 if kind == "MUL" else a + b
     return [scaled(net, layer, net.binary(kind, *operands, activation=layer.activation, out=(scale, 0)))]
 

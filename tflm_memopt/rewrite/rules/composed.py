@@ -1,7 +1,6 @@
 """Replaces an operator that cannot run row by row by several operators that run row by row."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,7 @@ EPSILON = 1e-6
 
 def _is_composed(graph: Graph, op: Op) -> bool:
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
-    types = {None if t is None else t.dtype for t in tensors}
-    return (op.type in FLOATS and types == {"FLOAT32"}) or (op.type in WIDE and types == {"INT16"})
+    return op.type in FLOATS and {None if t is None else t.dtype for t in tensors} == {"FLOAT32"}
 
 
 def is_plain_select(graph: Graph, op: Op) -> bool:
@@ -78,21 +76,5 @@ def _summed(made: NewOps) -> None:
         total = made.add("ADD", [total, operand], end, fusedActivationFunction="UNLIMITED")
 
 
-def _in_float(made: NewOps) -> None:
-    """Compare int16 values as float32 values, which represent all int16 values exactly."""
-    x = made.tensors[made.op.outputs[0]]
-    changes: dict[str, Any] = {"dtype": "FLOAT32", "quantization": None}
-    operands = []
-    for tensor in (made.tensors[t] for t in made.op.inputs):
-        if tensor.data is not None:
-            operands.append(made.put(tensor, tensor.shape, data=tensor.data.astype(np.float32), **changes))
-        else:
-            operands.append(made.add("CAST", [tensor.id], made.put(tensor, tensor.shape, **changes)))
-    extreme = made.add(made.op.type, operands, made.put(x, x.shape, **changes))
-    whole = made.add("CAST", [extreme], made.put(x, x.shape, dtype="INT32", quantization=None))
-    made.add("CAST", [whole], x.id)
-
-
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
-WIDE: Mapping[str, Callable[[NewOps], None]] = {"MAXIMUM": _in_float, "MINIMUM": _in_float}
-BY_TYPE: Mapping[str, Callable[[NewOps], None]] = {**FLOATS, **WIDE, "SELECT": _chosen, "FULLY_CONNECTED": _product}
+BY_TYPE: Mapping[str, Callable[[NewOps], None]] = {**FLOATS, "SELECT": _chosen, "FULLY_CONNECTED": _product}
