@@ -125,7 +125,7 @@ FIRST, LAST = "!tmo_adds_sums() || k->first", "!tmo_adds_sums() || k->last"
 PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
 POOL = RANGE | {
     "x": "window->pixels", "y": "out + i", "sums": "tmo_has_sums(k) ? k->sums + i : NULL", "pointers": "window->count",
-    "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
+    "run": "k->whole_rows ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
     "offset": "(int32_t)window->offset",
     "first": "!tmo_adds_sums() || (k->first && (window->pixels || !k->last))", "last": LAST,
     "sign": "k->op->smallest ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/check.h"
 
+#include "tmo/iterate.h"
 #include "tmo/layout.h"
 #include "tmo/loops.h"
 #include "tmo/nest.h"
@@ -205,6 +206,13 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
+/* Returns whether one call can run all iterations of a group. The argument `iterations` is the number of the group's iterations. */
+static bool runs_whole(const tmo_checker *c, const tmo_group *group, uint32_t iterations) {
+  const tmo_op *const op = &c->ops[group->first_op];
+  if (group->n_ops > 1 || group->stripes > 0 || !tmo_iterates_rows(op) || tmo_is_message(op)) return false;
+  return c->tensors[op->output].height == iterations && tmo_input_of(c->program) != TMO_INPUT_STREAM;
+}
+
 /* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because each iteration accesses only its own buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *group) {
   const uint32_t size = tmo_header_of(c->program)->size;
@@ -214,7 +222,7 @@ TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *gro
   if (body.iterations == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
   if (body.iterations > c->iterations_left) return TMO_ERROR_ITERATIONS;
   c->iterations_left -= body.iterations;
-  return TMO_OK;
+  return !group->whole || runs_whole(c, group, body.iterations) ? TMO_OK : TMO_ERROR_TABLE;
 }
 
 /* Checks one group of operators. The argument `first` is the number of operators in all earlier groups. */

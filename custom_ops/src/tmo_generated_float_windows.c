@@ -311,7 +311,7 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 4;
   const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op),
                 first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(sign)), r2 = tmo_as_float((int32_t)(low)), r3 = tmo_as_float((int32_t)(high));
@@ -385,7 +385,7 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
-  const uint32_t area = tmo_float_divisor(k->op, window->area), pointers = window->count, run = k->op->tile == 0 ? window->columns : 1,
+  const uint32_t area = tmo_float_divisor(k->op, window->area), pointers = window->count, run = k->whole_rows ? window->columns : 1,
                  channels = k->out_channels / 4;
   const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op),
                 first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;

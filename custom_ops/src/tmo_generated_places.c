@@ -10,7 +10,7 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
   int8_t *const y = out + i;
   int32_t *const values = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
   int32_t *const places = tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL;
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 4;
   const int32_t offset = (int32_t)window->offset, before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column),
                 first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   uint32_t c = 0;
@@ -110,7 +110,7 @@ static TMO_ALWAYS_INLINE void place_float32(const tmo_kernel *k, const tmo_windo
   int8_t *const y = out + i;
   int8_t *const values = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 2 : NULL);
   int32_t *const places = tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL;
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 4;
   const int32_t offset = (int32_t)(window->offset / 4),
                 before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column),
                 first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;

@@ -7,7 +7,7 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels;
   const int32_t sign = k->op->smallest ? -1 : 1, offset = (int32_t)window->offset,
                 first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,
                 low = k->op->act_min, high = k->op->act_max;
@@ -81,7 +81,7 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
-  const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const uint32_t area = window->area, pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels;
   const int32_t offset = (int32_t)window->offset, first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
                 last = !tmo_adds_sums() || k->last, low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
@@ -152,7 +152,7 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
-  const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const uint32_t area = window->area, pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels;
   const int32_t zero_in = k->op->input_zero_point[0], multiplier = k->multipliers[0], shift = k->shifts[0],
                 zero_out = k->op->output_zero_point, offset = (int32_t)window->offset,
                 first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,

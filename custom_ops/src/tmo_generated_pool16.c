@@ -7,7 +7,7 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 2;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 2;
   const int32_t offset = (int32_t)(window->offset / 2), first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
                 last = !tmo_adds_sums() || k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t c = 0;
@@ -82,8 +82,7 @@ void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
-  const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1,
-                 channels = k->out_channels / 2;
+  const uint32_t area = window->area, pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 2;
   const int32_t offset = (int32_t)(window->offset / 2), first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
                 last = !tmo_adds_sums() || k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t c = 0;
@@ -156,7 +155,7 @@ void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
-  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 2;
+  const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 2;
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0], offset = (int32_t)(window->offset / 2),
                 first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,
                 low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;

@@ -112,7 +112,15 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 }
 
 #if TMO_FAST_PIXELS
-static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
+static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
+  return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
+}
+
+/* Returns whether the kernel reads the pixels of a row under a window without a list of the pixels. The order of the pixels does not matter to a
+ * pool. If `backwards` is true, the last pixel of a row has the lowest address. */
+static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k, bool backwards) {
+  if (is_pool(op)) return true;
+  if (backwards) return false;
 #if TMO_CORE_DSP
   if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_makes_fours(k);
 #else
@@ -122,10 +130,6 @@ static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) 
 }
 
 static TMO_ALWAYS_INLINE bool is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
-
-static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
-  return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
-}
 
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
@@ -154,8 +158,9 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
     }
   } else {
     const bool backwards = is_backwards(in);
-    const uint32_t first = (backwards ? in->width - 1u - w.columns.start : w.columns.start) * k.in_channels;
-    if (!k.whole_rows) k.whole_rows = !backwards && takes_rows(op, &k);
+    if (!k.whole_rows) k.whole_rows = takes_rows(op, &k, backwards);
+    const uint32_t at = backwards && k.whole_rows ? w.columns.start + w.columns.count - 1u : w.columns.start;
+    const uint32_t first = (backwards ? in->width - 1u - at : at) * k.in_channels;
     const int8_t *const base = tmo_base_of(run, in);
     if (k.whole_rows) {
       window.count = (uint16_t)w.rows.count;

@@ -57,7 +57,7 @@ static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
 
 /* Computes an output pixel of one to three channels. */
 TMO_OWN_FRAME static void pool_bytes(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
-  const uint32_t n = k->out_channels, bytes = n * (tmo_by_row(k->op) ? v->columns : 1u);
+  const uint32_t n = k->out_channels, bytes = n * (tmo_reads_rows(k) ? v->columns : 1u);
   const bool extreme = is_extreme(k->op);
   int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;
   for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
@@ -80,7 +80,7 @@ TMO_OWN_FRAME static void pool_bytes(const tmo_kernel *k, const tmo_window *v, i
 
 /* The output pixel must have at least four channels. */
 TMO_OWN_FRAME static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
-  const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
+  const uint32_t channels = k->out_channels, columns = tmo_reads_rows(k) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
     const int32_t word = is_extreme(k->op) ? greatest_word(v, c, columns, channels) : average_word(v, c, columns, channels);
     memcpy(out + c, &word, sizeof word);
@@ -143,7 +143,7 @@ static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v
   const uint32_t bytes = k->out_channels;
   const int32_t range = k->op->range_s16;
   const pool_pixels p = {
-      v->pixels, v->pixels + v->count, v->offset, bytes * (tmo_by_row(k->op) ? v->columns : 1u), bytes,
+      v->pixels, v->pixels + v->count, v->offset, bytes * (tmo_reads_rows(k) ? v->columns : 1u), bytes,
       tmo_low_halves(range, range), tmo_high_halves(range, range), (int32_t)v->area,
   };
   uint32_t c = 0;
@@ -198,7 +198,7 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
  * output. */
 static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
-  const uint32_t channels = k->out_channels, adjacent = tmo_by_row(k->op) ? v->columns : 1u;
+  const uint32_t channels = k->out_channels, adjacent = tmo_reads_rows(k) ? v->columns : 1u;
   if (k->first) tmo_fill((int8_t *)sums, 0, channels * sizeof *sums);
   for (uint32_t p = 0; p < v->count; ++p) add_adjacent(sums, v->pixels[p] + v->offset, channels, adjacent);
   if (!k->last) return;

@@ -66,7 +66,8 @@ TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
 
 #ifndef TMO_WITHIN_CORES
 enum { NOT_RUN = 127 }; /* a value that no tmo_status has */
-TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run);
+static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run);
+TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run);
 #endif
 
 /* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if the program has a next loop code.
@@ -78,8 +79,9 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
     if (run->at == NULL) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
 #ifndef TMO_WITHIN_CORES
-      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && most == UINT32_MAX) {
-        const int32_t status = iterate_only_operator(run);
+      const bool tiles = tmo_is_tiled(run->group) && run->group->n_ops == 1;
+      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && most == UINT32_MAX && (run->group->whole || tiles)) {
+        const int32_t status = tiles ? iterate_only_tiles(run) : iterate_all_rows(run);
         if (status == TMO_MORE) continue;
         if (status != NOT_RUN) return (tmo_status)status;
       }
@@ -287,7 +289,8 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
-/* Computes all rows of a group's only operator, in `iterations` iterations. The operator iterates through the rows of the tensor `t`. */
+/* Computes all rows of a group's only operator, in `iterations` iterations. The operator iterates through the rows of the tensor `t`. Returns TMO_MORE
+ * or the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
   tmo_status status = TMO_OK;
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
@@ -309,26 +312,27 @@ static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   return n == 0 && *at == TMO_LOOP_END;
 }
 
-/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns NOT_RUN without running an iteration if a stripe has
- * several rows, or the operator cannot compute whole rows. */
-TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t) {
+/* Runs all iterations of a group for which tmo_check() has ensured that one call can compute all rows. */
+static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
+  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
+  const tmo_tensor *const t = &tmo_tensors(run->program)[op->output];
+  copy_weights(run, op);
+  return iterate_whole_group(run, op, t, t->height);
+}
+
+/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns TMO_MORE or the status of the inference. Returns
+ * NOT_RUN without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
+TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
+  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
+  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
+  const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t tiles = t->height * tmo_quotient(t->width + op->tile - 1u, op->tile);
   if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return NOT_RUN;
   if (!runs_only_first(run, tiles)) return NOT_RUN;
+  copy_weights(run, op);
   tmo_op own = *op;
   own.tile = 0;
   return iterate_whole_group(run, &own, t, tiles);
-}
-
-/* Runs all iterations of a group that has only one operator. Returns the status of the inference. Returns NOT_RUN without running an iteration if this
- * function does not support the group. */
-TMO_OWN_FRAME static int32_t iterate_only_operator(tmo_run_state *run) {
-  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
-  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op)) return NOT_RUN;
-  const tmo_tensor *const t = tmo_iterated(run->program, op);
-  copy_weights(run, op);
-  if (tmo_is_tiled(run->group)) return tmo_by_row(op) ? NOT_RUN : iterate_only_tiles(run, op, t);
-  return runs_only_first(run, t->height) ? iterate_whole_group(run, op, t, t->height) : NOT_RUN;
 }
 
 #if TMO_RUNS_DSP

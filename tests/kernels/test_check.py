@@ -86,6 +86,7 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("operators in no group", whole(groups=(ProgramGroup(0, 2, 0, GOOD_LOOPS),)), Status.TABLE),
     ("counters outside of the workspace", whole(groups=(ProgramGroup(0, 3, 112, GOOD_LOOPS),)), Status.TABLE),
     ("misaligned counters", whole(groups=(ProgramGroup(0, 3, 1, GOOD_LOOPS),)), Status.TABLE),
+    ("several operators in one call", whole(groups=(ProgramGroup(0, 3, 0, GOOD_LOOPS, whole=1),)), Status.TABLE),
     ("no iterations", whole(iterations=0), Status.ITERATIONS),
     ("column windows in rows", tensor(1, column_windows=(ColumnWindowRecord(0, 1, 1),)), Status.OP),
     ("tiles in rows", op(0, tile=1), Status.OP),

@@ -74,6 +74,19 @@ def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> N
     assert host.check(pack(program), [IN], [IN]) is status
 
 
+@pytest.mark.parametrize(
+    ("rows", "tiled", "status"), [(8, False, Status.OK), (7, False, Status.TABLE), (48, True, Status.TABLE)]
+)
+def test_one_call_computes_all_rows(rows: int, tiled: bool, status: Status) -> None:
+    program = gate(tiled=tiled)
+    group = dataclasses.replace(program.groups[0], loops=times(rows), whole=1)
+    image = pack(dataclasses.replace(program, groups=(group,), iterations=rows))
+    assert host.check(image, [IN], [IN]) is status
+    if status is Status.OK:
+        data = np.arange(IN, dtype=np.int8)
+        np.testing.assert_array_equal(host.run(image, [data], [IN])[0], host.run(pack(program), [data], [IN])[0])
+
+
 def test_a_constant_lies_in_the_program() -> None:
     image = bytearray(pack(gate()))
     at = HEADER.itemsize + 2 * TENSOR.itemsize

@@ -26,6 +26,7 @@ from tflm_memopt.lower.program import (
     ProgramTensor,
 )
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
@@ -95,9 +96,11 @@ class _Lowering:
             self.layout = _layout(group)
             made = {op.output for op in planned.ops}
             counters = self._offset(Role.COUNTERS, self.step)
-            groups.append(ProgramGroup(len(table), len(group.stages), counters, group.loops, group.stripes))
             nests = {self.ops[stage.op].output: _output_nest(stage, group) for stage in group.stages if group.stripes}
-            table += [self._op(stage, group, made, nests) for stage in group.stages]
+            ops = [self._op(stage, group, made, nests) for stage in group.stages]
+            whole = len(ops) == 1 and not group.stripes and self._runs_whole(ops[0], group.iterations)
+            groups.append(ProgramGroup(len(table), len(ops), counters, group.loops, group.stripes, int(whole)))
+            table += ops
             iterations += group.iterations
         return Program(
             target=TARGETS[self.plan.target],
@@ -117,6 +120,12 @@ class _Lowering:
             input=self._input(),
             slow=self.plan.slow_bytes,
         )
+
+    def _runs_whole(self, op: ProgramOp, iterations: int) -> bool:
+        """Return whether the C library can compute all iterations of a group's only operator in one call."""
+        each = op.packing is not Packing.NONE or op.iterative or op.kind in (Kind.GATHER_ND, Kind.SEND, Kind.RECEIVE)
+        written = tuple(self.tensors)[op.output].height
+        return not each and iterations == written and self._input() is not InputPlace.STREAM
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
         shardings: list[ProgramSharding] = []

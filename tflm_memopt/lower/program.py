@@ -378,8 +378,10 @@ class ProgramGroup:
     """Offset of the loop codes in the program, which are TMO_LOOP_* constants."""
     stripes: U16 = 0
     """Number of stripes of the group, or 0 if the group runs row by row."""
+    whole: U8 = 0
+    """Value 1 means that the group has only one operator, whose kernel can compute all rows in one call."""
 
-    C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
+    C_ORDER: ClassVar[str] = "first_op n_ops counters stripes whole loops"
 
 
 @dataclass(frozen=True, slots=True)

@@ -481,7 +481,8 @@ typedef struct {
    * group, a tmo_iteration[n_ops] tells what each operator computes next. */
   uint32_t counters;
   uint16_t stripes; /* Number of stripes of the group, or 0 if the group runs row by row. */
-  uint8_t reserved_10[2];
+  uint8_t whole; /* Value 1 means that the group has only one operator, whose kernel can compute all rows in one call. */
+  uint8_t reserved_11[1];
   uint32_t loops; /* Offset of the loop codes in the program, which are TMO_LOOP_* constants. */
 } tmo_group;
 

@@ -56,7 +56,8 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 &&
                offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 && offsetof(tmo_op, access) == 68, "tmo_op");
 _Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && offsetof(tmo_group, n_ops) == 2 &&
-               offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
+               offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, whole) == 10 &&
+               offsetof(tmo_group, loops) == 12, "tmo_group");
 _Static_assert(sizeof(tmo_iteration) == 8 && offsetof(tmo_iteration, stripe) == 0 && offsetof(tmo_iteration, channel_group) == 2 &&
                offsetof(tmo_iteration, tile) == 4 && offsetof(tmo_iteration, row) == 6, "tmo_iteration");
 _Static_assert(sizeof(tmo_sharding) == 8 && offsetof(tmo_sharding, kind) == 0 && offsetof(tmo_sharding, cut) == 2 &&
