@@ -206,11 +206,12 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* Returns whether one call can run all iterations of a group. The argument `iterations` is the number of the group's iterations. */
+/* Returns whether one call can run all iterations of a group, unless the program has a streamed input. The argument `iterations` is the number of the
+ * group's iterations. */
 static bool runs_whole(const tmo_checker *c, const tmo_group *group, uint32_t iterations) {
   const tmo_op *const op = &c->ops[group->first_op];
   if (group->n_ops > 1 || group->stripes > 0 || !tmo_iterates_rows(op) || tmo_is_message(op)) return false;
-  return c->tensors[op->output].height == iterations && tmo_input_of(c->program) != TMO_INPUT_STREAM;
+  return c->tensors[op->output].height == iterations;
 }
 
 /* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because each iteration accesses only its own buffers. */

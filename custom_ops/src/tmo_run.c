@@ -80,7 +80,7 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
 #ifndef TMO_WITHIN_CORES
       const bool tiles = tmo_is_tiled(run->group) && run->group->n_ops == 1;
-      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && most == UINT32_MAX && (run->group->whole || tiles)) {
+      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && most == UINT32_MAX && !is_streamed(run) && (run->group->whole || tiles)) {
         const int32_t status = tiles ? iterate_only_tiles(run) : iterate_all_rows(run);
         if (status == TMO_MORE) continue;
         if (status != NOT_RUN) return (tmo_status)status;
@@ -324,7 +324,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
  * NOT_RUN without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
-  if (!tmo_iterates_rows(op) || is_streamed(run) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
+  if (!tmo_iterates_rows(op) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t tiles = t->height * tmo_quotient(t->width + op->tile - 1u, op->tile);
   if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return NOT_RUN;

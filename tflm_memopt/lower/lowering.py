@@ -124,8 +124,7 @@ class _Lowering:
     def _runs_whole(self, op: ProgramOp, iterations: int) -> bool:
         """Return whether the C library can compute all iterations of a group's only operator in one call."""
         each = op.packing is not Packing.NONE or op.iterative or op.kind in (Kind.GATHER_ND, Kind.SEND, Kind.RECEIVE)
-        written = tuple(self.tensors)[op.output].height
-        return not each and iterations == written and self._input() is not InputPlace.STREAM
+        return not each and iterations == tuple(self.tensors)[op.output].height
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
         shardings: list[ProgramSharding] = []

@@ -12,32 +12,52 @@
 extern "C" {
 #endif
 
+/* For a core that loads words only at aligned addresses, compilers call memcpy() to copy a few bytes. These functions then access single bytes. */
 static inline int32_t tmo_int16_at(const int8_t *from) {
   int16_t x;
+  if (!TMO_UNALIGNED) return from[1] * 256 + (uint8_t)from[0];
   memcpy(&x, from, sizeof x);
   return x;
 }
 
 static inline void tmo_put_int16(int8_t *to, int32_t value) {
   const int16_t x = (int16_t)value;
-  memcpy(to, &x, sizeof x);
+  if (TMO_UNALIGNED) {
+    memcpy(to, &x, sizeof x);
+  } else {
+    to[0] = (int8_t)value;
+    to[1] = (int8_t)(value >> 8);
+  }
 }
 
 static inline int32_t tmo_int32_at(const int8_t *from) {
   int32_t x;
+  if (!TMO_UNALIGNED) return (int32_t)((uint32_t)tmo_int16_at(from + 2) << 16 | (uint16_t)tmo_int16_at(from));
   memcpy(&x, from, sizeof x);
   return x;
 }
 
-static inline void tmo_put_int32(int8_t *to, int32_t value) { memcpy(to, &value, sizeof value); }
+static inline void tmo_put_int32(int8_t *to, int32_t value) {
+  if (TMO_UNALIGNED) {
+    memcpy(to, &value, sizeof value);
+  } else {
+    tmo_put_int16(to, value);
+    tmo_put_int16(to + 2, value >> 16);
+  }
+}
 
 static inline float tmo_float32_at(const int8_t *from) {
+  const int32_t bits = tmo_int32_at(from);
   float x;
-  memcpy(&x, from, sizeof x);
+  memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
+static inline void tmo_put_float32(int8_t *to, float value) {
+  int32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  tmo_put_int32(to, bits);
+}
 
 /* Each macro TMO_..._EACH defines a function of the type tmo_make_elements. The function computes adjacent elements of the type `to` from adjacent
  * elements of the type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute the
