@@ -223,7 +223,8 @@ TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *gro
   if (body.iterations == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
   if (body.iterations > c->iterations_left) return TMO_ERROR_ITERATIONS;
   c->iterations_left -= body.iterations;
-  return !group->whole || runs_whole(c, group, body.iterations) ? TMO_OK : TMO_ERROR_TABLE;
+  const bool whole = tmo_has_part(TMO_PART_SEVERAL_ROWS) && group->whole;
+  return !whole || runs_whole(c, group, body.iterations) ? TMO_OK : TMO_ERROR_TABLE;
 }
 
 /* Checks one group of operators. The argument `first` is the number of operators in all earlier groups. */
