@@ -101,7 +101,7 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes the outputs of a pixel, from output i on, `some` channels at once. The pointer `w` is the address of the first range's weights. The array
+/* Computes all output channels of a pixel. The first channel is output i. The argument `some` is the number of channels in a step. The pointer `w` is the address of the first range's weights. The array
  * `sums` has `some` entries. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {

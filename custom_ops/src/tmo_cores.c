@@ -45,8 +45,8 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts the kernel to the output columns in `columns`, and input rows to the input columns that the kernel reads. The function writes the
- * kernel's padding to `own`, which is a copy of the operator. */
+/* Restricts the kernel to the output columns in `columns`. Advances the addresses in `rows` to the first input column that the kernel reads. The
+ * function writes the kernel's padding to `own`, which is a copy of the operator. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);

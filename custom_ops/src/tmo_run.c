@@ -389,7 +389,7 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 #endif
 
 /* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must have only the code at run->at. If
- * `alone` is false, the loop code after run->at must equal the loop code at run->at. Returns the number of completed iterations, or 0 if single
+ * `alone` is false, the next loop code must equal the code at run->at. Returns the number of completed iterations, or 0 if single
  * iterations are faster. Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;

@@ -1,4 +1,4 @@
-"""Test which accesses to fields of a register the generator combines."""
+"""Test how the generator combines accesses to fields of one register."""
 
 import pytest
 from registers.texts import chip, generated, register

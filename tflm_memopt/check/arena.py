@@ -162,7 +162,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # The first access to each piece writes the contents from before the list.
+            # The first access to each piece counts as a write of the old contents.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

@@ -1,7 +1,7 @@
 """Proves that a model with a sliding input computes the rows that the original model computes from the whole input.
 
-Each row of each tensor gets a number. Two rows get the same number only if the same operator of the original model
-computes both rows from rows with the same numbers. A copy of a row has the number of the original row. The rows of the
+Each row of each tensor gets a number. Two computed rows get the same number only if the operators and the
+numbers of the input rows are equal. A copy of a row has the number of the original row. The rows of the
 input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
 number of a row of the whole model. Each output must have the same numbers as the output of the whole model.
 
@@ -54,7 +54,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 class _Numbering:
-    """Numbers of the rows that the last inferences compute, as one array of shape (inferences, rows) per tensor."""
+    """Numbers the rows of the last inferences. Each tensor has an array of shape (inferences, rows)."""
 
     def __init__(self, graph: RowGraph, tensor: TensorId, arrived: Ints, known: _Known) -> None:
         self._known, self.tensors = known, {tensor: arrived}

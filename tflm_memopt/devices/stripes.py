@@ -56,7 +56,7 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return, by Op.index, the stripes of consecutive operators between which devices exchange no rows.
+    """Return the stripes of consecutive operators, by Op.index. Devices exchange no rows between these operators.
 
     Each device computes an equal part of the last outputs, and all earlier rows that its part needs. The argument
     `stack` has the Op.index of the operators.

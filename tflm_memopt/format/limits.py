@@ -14,8 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum number of rows or columns of a window, and of rows of all stripes of a tensor, so that coordinates fit int32.
-"""
+"""Maximum height or width of a window, and maximum number of rows in all stripes of a tensor."""
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
@@ -81,7 +80,7 @@ GATHERED_BYTES = 200
 GATHERED_ROWS_BYTES = 144
 """Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""Maximum size of a window in bytes that CONV copies into a buffer on all cores, even for few output channels."""
+"""CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes."""
 SOME_CHANNELS = 8
 """Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES."""
 MANY_CHANNELS = 16

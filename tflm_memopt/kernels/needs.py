@@ -55,8 +55,10 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange in which extents and parameters have values. Output index y needs each input index i for which `i *
-    per - (y * step + begin)` is in [0, extent).
+    """An AxisRange in which extents and parameters have values.
+
+    Output index y starts at input position y times `step` plus `begin`, and covers `extent` positions.
+    Adjacent input indices are `per` positions apart.
     """
 
     step: int

@@ -200,7 +200,7 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Return the registers that the statements load or compute. Sums that the statements only update are left out."""
+    """Return the registers that the statements set without reading their old values."""
     return {one.to.name for one in statements(body) if isinstance(one, (Load, Compute)) and one.to not in reads(one)}
 
 

@@ -138,8 +138,8 @@ class ProgramTensor:
     tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
-    window has the first rows of a stripe.
+    """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The rows of a
+    stripe begin in the first column window.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """Stripes of a tensor in a tiled group, or None for a tensor without stripes."""

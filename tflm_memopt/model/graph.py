@@ -24,7 +24,7 @@ FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 of the SVDF.
 """
 OPERANDS = "operands"
-"""In the options of a VIEW operator, the key for operands that have the new shape for TFLM."""
+"""This key of a VIEW operator's options lists the operands that get the new shape."""
 VIEW_OF = "view_of"
 """In the options of a VIEW operator, the key for the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}

@@ -152,7 +152,7 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def waiting(sources: tuple[int, ...], tensors: Mapping[TensorId, Rows], output: TensorId) -> RowOp:
-    """Return a COPY of one byte that runs when the last rows of all `tensors` exist."""
+    """Return a COPY operator for one byte. It runs as soon as the last rows of all `tensors` exist."""
     access = tuple(Access(rows.h - 1, 0) for rows in tensors.values())
     reads, moves = tuple(tensors.values()), Moves((Move(0, 0, 0, 0, 1),))
     return _copy("CONCATENATION", sources, tuple(tensors), output, reads, Rows(1, 1, 1), access, moves)

@@ -9,7 +9,7 @@ Span = tuple[int, int]
 """Start and end of a piece of source, in bytes. The end is the position after the last byte."""
 Context = tuple[int, ...]
 """Indices of the branches and loops around a statement, outermost first. Statements with equal tuples run equally
-often, in source order.
+often.
 """
 
 

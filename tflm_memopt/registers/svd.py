@@ -58,7 +58,7 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # If a file is no SVD, the parser raises any exception.
+    except Exception as error:  # The parser raises exceptions of many types for a damaged file.
         what = f"the description is not valid CMSIS-SVD: {error}"
         raise lines.of().error(what, "check the file against CMSIS-SVD.xsd") from error
     if not reader.devices:
@@ -175,9 +175,7 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects that the file states. If the file states no side effects, all possible
-    side effects are assumed.
-    """
+    """Add the file's side effects to a group. If the file has none, all possible side effects are assumed."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )

@@ -81,7 +81,7 @@ def both(time: Time | None) -> str:
 
 
 def most(milliseconds: tuple[float, float] | None) -> str:
-    """Return an upper bound of milliseconds for a table, or "" if the bound is unknown.
+    """Return the text of a table cell with the longest expected time in ms. Unknown times give "".
 
     >>> most((426.6, 568.8)), most(None)
     ('569', '')

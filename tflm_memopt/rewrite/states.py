@@ -26,9 +26,7 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the first subgraph with states instead of variables. Variables that the operators in `left_alone` use stay
-    unchanged.
-    """
+    """Replace variables of the first subgraph by states. Variables that the operators in `left_alone` use stay."""
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)

@@ -66,7 +66,7 @@ class Verification:
     files: int
     seed: int
     guarded: int
-    """Number of runs in the executor on this machine that checked all writes."""
+    """Number of runs that checked each write of the rewritten model."""
     how: How
     """Runtime of the original model: "tflm-wheel", or "host-reference" for the kernels of this package."""
     measured: Measured | None = None

@@ -229,7 +229,7 @@ def _run_module(
 
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
-    """Run both models and return one inference in the formats of the rewritten model.
+    """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
 
     The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two random
     inputs changes the outputs. Raises ModelError if the models differ, and the errors of verify().

@@ -18,8 +18,7 @@
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-/* Maximum number of rows or columns of a window, and of rows of all stripes of a tensor, so that coordinates fit int32. */
-#define TMO_MAX_EXTENT 1073741824u
+#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window, and maximum number of rows in all stripes of a tensor. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
@@ -54,7 +53,7 @@
 #define TMO_GATHERED_BYTES 200 /* Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension. */
 /* Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* Maximum size of a window in bytes that CONV copies into a buffer on all cores, even for few output channels. */
+#define TMO_FEW_BYTES 80 /* CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes. */
 #define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
@@ -328,8 +327,8 @@ typedef struct {
   /* Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the workspace, the field `layout` is
    * TMO_LAYOUT_HWC. */
   uint8_t layout;
-  /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
-   * stripe. */
+  /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The rows of a stripe begin in the first column
+   * window. */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* Number of rows from the end of a stripe to the end of the next stripe. */

@@ -145,8 +145,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
  * output. Returns 0 for the output if the output has scaled values instead of sums. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant: n = 0 is for the
- * condition, and n = 1 or 2 is for one of the two choices. */
+/* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant for
+ * operand n. Operand 0 is the condition, and operands 1 and 2 are the choices. */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 

@@ -107,7 +107,7 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(at->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Returns how many bytes of an external input an iteration converts to int8, at most UINT32_MAX. */
+/* Returns the number of bytes that an iteration converts from an external input to int8, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
 /* Returns the index of the first int32 sum that an iteration uses, for an operator that adds up the products of its channel groups. */

@@ -2,9 +2,9 @@
 
 A partial division covers the first operators, and records the bytes of its largest group and the multiply-accumulates.
 The search drops a partial division if another one of the same operators needs no more bytes and no more
-multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The
-bytes of a group are its peak of live bytes until a layout gives the exact number. The search makes exact layouts only
-for the groups of the best division, and then runs once more.
+multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. At
+first, the size of a group is its peak of live bytes. The search makes exact layouts only for the groups of the best
+division, and then runs once more.
 """
 
 from __future__ import annotations

@@ -153,7 +153,6 @@ class Spilling:
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
-    """For each first operator, return the smallest group that runs row by row and the smallest tiled group."""
     found: dict[tuple[int, bool], Candidate] = {}
     for group in sorted(groups, key=lambda group: group.nbytes):
         found.setdefault((group.first, group.stripes > 0), group)

@@ -1,7 +1,7 @@
 """Joins dimensions of tensors that have more than four dimensions, as in a group norm.
 
-Dimensions are joined if no operand is broadcast along only some of them. A value per group of channels is first
-repeated for each channel.
+Dimensions are joined if each operand is broadcast along all of them or along none. A value per
+group of channels is first repeated for each channel.
 """
 
 import math
