@@ -3,14 +3,10 @@ scripts/program_format.py writes custom_ops/include/tmo/kinds.def.
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
 from tflm_memopt.format.limits import LSTM_SCALES
-from tflm_memopt.kernels.descriptions import activations, curves, elementwise, floats, rows, windows
-from tflm_memopt.kernels.language import KernelProgram
-from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
@@ -176,40 +172,18 @@ class Traits:
     biased: bool = False
 
 
-WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-_Derived = Callable[[], Traits]
+def _window(
+    channels: Channels, constants: Constants = Constants.NONE, scales: int | None = 0, *, biased: bool = False
+) -> Traits:
+    pools = channels is Channels.OWN
+    return Traits(constants=constants, channels=channels, slides=True, pools=pools, scales=scales, biased=biased)
 
 
-def _generated(
-    kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
-) -> _Derived:
-    def derived() -> Traits:
-        found = needs(kernel)
-        inputs, writes = [*found.inputs.values()], found.output.type.nbytes
-        reads = inputs[0].tensor.type.nbytes
-        elementwise = all(all(need.own) and need.early for need in inputs)
-        slides = all(need.along[:2] == WINDOW for need in inputs)
-        channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
-        pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
-        return Traits(
-            reads, writes, constants, channels, elementwise, len(inputs), slides, pools, scales=scales, biased=biased
-        )
-
-    return derived
-
-
-def _channels(window: InputNeed) -> Channels:
-    if window.own[-1]:
-        return Channels.FILTERED if window.through == {"dot"} else Channels.OWN
-    return Channels.SUMMED if window.is_all(2) and window.through == {"dot"} else Channels.ANY
-
-
-def _wide(narrow: Kind) -> _Derived:
-    return lambda: replace(traits(narrow), reads=2, writes=2)
-
-
-def _float(narrow: Kind) -> _Derived:
-    return lambda: replace(traits(narrow), reads=4, writes=4, scales=0)
+def _elementwise(
+    operands: int, scales: int = 0, reads: int = 1, writes: int = 1, constants: Constants = Constants.NONE
+) -> Traits:
+    channels = Channels.OWN if reads == writes else Channels.ANY
+    return Traits(reads, writes, constants, channels, elementwise=True, operands=operands, scales=scales)
 
 
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
@@ -223,69 +197,70 @@ FLOAT: Mapping[Kind, Kind] = {
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
 """ARG_MAX needs two sums for each output: a value and its index."""
 
-_ROWS: Mapping[Kind, Traits | _Derived] = {
-    **{wide: _wide(narrow) for narrow, wide in WIDE.items()},
-    **{floating: _float(narrow) for narrow, floating in FLOAT.items()},
-    Kind.CONV: _generated(windows.conv, None, Constants.FILTER, biased=True),
-    Kind.DEPTHWISE: _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True),
-    Kind.TRANSPOSE_CONV: _generated(windows.transpose_conv, None, Constants.FILTER, biased=True),
-    Kind.SUM_F32: _float(Kind.AVERAGE_POOL),
-    Kind.MIN_POOL_F32: _float(Kind.MAX_POOL),
+_ROWS: Mapping[Kind, Traits] = {
+    Kind.CONV: _window(Channels.SUMMED, Constants.FILTER, None, biased=True),
+    Kind.DEPTHWISE: _window(Channels.FILTERED, Constants.DEPTHWISE_FILTER, None, biased=True),
+    Kind.TRANSPOSE_CONV: Traits(constants=Constants.FILTER, scales=None, biased=True),
+    Kind.SUM_F32: replace(_window(Channels.OWN), reads=4, writes=4),
+    Kind.MIN_POOL_F32: replace(_window(Channels.OWN), reads=4, writes=4),
     Kind.RESIZE_BILINEAR_F32: Traits(4, 4, scales=0),
     Kind.SELECT: Traits(operands=None, scales=0),
-    Kind.ARITHMETIC_F32: _generated(floats.add),
-    Kind.CLAMP_F32: _generated(floats.clamp),
-    Kind.CURVE_F32: _generated(floats.logistic),
-    Kind.BINARY_32: _generated(floats.divide),
-    Kind.COMPARE_32: _generated(floats.comparisons_f32[0]),
+    Kind.ARITHMETIC_F32: _elementwise(2, 0, 4, 4),
+    Kind.CLAMP_F32: _elementwise(1, 0, 4, 4),
+    Kind.CURVE_F32: _elementwise(1, 0, 4, 4),
+    Kind.BINARY_32: _elementwise(2, 0, 4, 4),
+    Kind.COMPARE_32: _elementwise(2, 0, 4, 1),
     Kind.ARG_MAX_ALONG: _PLACE,
     Kind.ARG_MAX_F32: replace(_PLACE, reads=4),
     Kind.GATHER_ND: Traits(operands=2, scales=0),
-    Kind.BATCH_MATMUL: _generated(rows.batch_matmul, 1),
-    Kind.ADD: _generated(elementwise.add_each, OPERAND_SCALES),
-    Kind.SUB: _generated(elementwise.add_each, OPERAND_SCALES),
-    Kind.MUL: _generated(elementwise.multiply, 1),
-    Kind.MAXIMUM: _generated(elementwise.greater),
-    Kind.MINIMUM: _generated(elementwise.greater),
-    Kind.SQUARED_DIFFERENCE: _generated(elementwise.square_difference, OPERAND_SCALES),
-    Kind.PRELU: _generated(elementwise.prelu, 2),
-    Kind.COMPARE: _generated(elementwise.compare, OPERAND_SCALES),
-    Kind.ADD_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
-    Kind.SUB_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
-    Kind.CURVE_S16: _generated(curves.curve_s16, 1),
-    Kind.LEAKY_RELU_S16: _generated(elementwise.leaky_relu_s16, 2),
-    Kind.LOOKUP: _generated(activations.lookup, constants=Constants.BYTES),
-    Kind.AVERAGE_POOL: _generated(windows.average_pool),
-    Kind.MAX_POOL: _generated(windows.max_pool),
-    Kind.MEAN: _generated(windows.mean, 1),
-    Kind.SOFTMAX: _generated(activations.softmax, 1),
-    Kind.LOG_SOFTMAX: _generated(activations.log_softmax, 2),
-    Kind.ARG_MAX: _generated(rows.arg_max),
-    Kind.GATHER: _generated(rows.gather, constants=Constants.ROWS),
+    Kind.BATCH_MATMUL: Traits(operands=2),
+    Kind.ADD: _elementwise(2, OPERAND_SCALES),
+    Kind.SUB: _elementwise(2, OPERAND_SCALES),
+    Kind.MUL: _elementwise(2, 1),
+    Kind.MAXIMUM: _elementwise(2),
+    Kind.MINIMUM: _elementwise(2),
+    Kind.SQUARED_DIFFERENCE: _elementwise(2, OPERAND_SCALES),
+    Kind.PRELU: _elementwise(2, 2),
+    Kind.COMPARE: _elementwise(2, OPERAND_SCALES),
+    Kind.ADD_S16: _elementwise(2, OPERAND_SCALES, 2, 2),
+    Kind.SUB_S16: _elementwise(2, OPERAND_SCALES, 2, 2),
+    Kind.CURVE_S16: _elementwise(1, 1, 2, 2),
+    Kind.LEAKY_RELU_S16: _elementwise(1, 2, 2, 2),
+    Kind.LOOKUP: _elementwise(1, constants=Constants.BYTES),
+    Kind.AVERAGE_POOL: _window(Channels.OWN),
+    Kind.MAX_POOL: _window(Channels.OWN),
+    Kind.MEAN: _window(Channels.OWN, scales=1),
+    Kind.SOFTMAX: Traits(),
+    Kind.LOG_SOFTMAX: Traits(scales=2),
+    Kind.ARG_MAX: Traits(writes=4, scales=0),
+    Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
     Kind.LSTM: Traits(constants=Constants.GATES, operands=3, scales=LSTM_SCALES),
     Kind.SLIDING_SUM: Traits(operands=None, runs_along=True),
     Kind.SUMS: Traits(constants=Constants.FILTER, slides=True, scales=0),
     Kind.ADD_SUMS: Traits(operands=None, scales=None, biased=True),
     Kind.COPY: Traits(operands=None, scales=0),
     Kind.RESIZE_BILINEAR: Traits(scales=0),
-    Kind.QUANTIZE: _generated(elementwise.quantize),
-    Kind.QUANTIZE_S16: _generated(elementwise.quantize_s16),
-    Kind.DEQUANTIZE: _generated(elementwise.dequantize),
-    Kind.DEQUANTIZE_S16: _generated(elementwise.dequantize_s16),
-    Kind.WIDEN: _generated(elementwise.widen, 1),
-    Kind.NARROW: _generated(elementwise.narrow, 1),
-    Kind.RESCALE_S16: _generated(elementwise.rescale_s16, 1),
+    Kind.QUANTIZE: _elementwise(1, 0, 4, 1),
+    Kind.QUANTIZE_S16: _elementwise(1, 0, 4, 2),
+    Kind.DEQUANTIZE: _elementwise(1, 0, 1, 4),
+    Kind.DEQUANTIZE_S16: _elementwise(1, 0, 2, 4),
+    Kind.WIDEN: _elementwise(1, 1, 1, 2),
+    Kind.NARROW: _elementwise(1, 1, 2, 1),
+    Kind.RESCALE_S16: _elementwise(1, 1, 2, 2),
     Kind.SEND: Traits(scales=0),
     Kind.RECEIVE: Traits(scales=0),
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
+_TRAITS: Mapping[Kind, Traits] = {
+    **_ROWS,
+    **{wide: replace(_ROWS[narrow], reads=2, writes=2) for narrow, wide in WIDE.items()},
+    **{floating: replace(_ROWS[narrow], reads=4, writes=4, scales=0) for narrow, floating in FLOAT.items()},
+}
 
 
-@cache
 def traits(kind: Kind) -> Traits:
     """Return the properties of a kernel."""
-    row = _ROWS[kind]
-    return row if isinstance(row, Traits) else row()
+    return _TRAITS[kind]
 
 
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import astuple, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import FloatFunction, FloatRange, ResizeForm
 from tflm_memopt.format.limits import INDEX_BYTES, MAX_KERNEL_H
-from tflm_memopt.kernels.descriptions import rows as of_rows
-from tflm_memopt.kernels.descriptions import windows
-from tflm_memopt.kernels.needs import needs
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import elementwise, lookup, quant
 from tflm_memopt.ops.constraints.base import quantization, values, zero_point
@@ -20,9 +17,7 @@ from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, any_rows, byte_s
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind, traits
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
-
-TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
+from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window
 
 
 def conv(context: OperatorContext) -> RowOp:
@@ -143,8 +138,9 @@ def transpose_conv(context: OperatorContext) -> RowOp:
     if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:
         geometry = _as_stated(context, window)
     macs = context.input().elements * math.prod(context.kernel()) * context.output.shape[3]
-    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, values(context.input(1)))
-    return replace(op, access=accesses(TRANSPOSED, asdict(geometry.window)), macs=macs)
+    op, w = _weighted(context, Kind.TRANSPOSE_CONV, geometry, values(context.input(1))), geometry.window
+    extent = -(-w.kernel_h // w.stride_h)
+    return replace(op, access=(Access(w.pad_top - w.stride_h * (extent - 1), 1, w.stride_h, extent),), macs=macs)
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
@@ -155,8 +151,7 @@ def batch_matmul(context: OperatorContext) -> RowOp:
     item = ITEM_BYTES[context.output.dtype]
     scales = () if item == FLOAT_BYTES else tuple(map(quantization, (*context.activations, context.output)))
     product = quant.weighted(scales[0].scale[0], scales[1].scale, scales[2].scale[0]) if scales else ()
-    sizes = {"depth": left[-1], "columns": out[-1], "down": 1 - transposed, "across": transposed}
-    of_left, of_right = accesses(PRODUCT, sizes)
+    whole = Access(mul=0, extent=right[-2])
     reads = Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])
     writes = Rows(matrices * out[-2], 1, out[-1])
     return _row_op(
@@ -164,7 +159,7 @@ def batch_matmul(context: OperatorContext) -> RowOp:
         _kind(context, Kind.BATCH_MATMUL),
         tuple(_in_bytes(rows, item) for rows in reads),
         _in_bytes(writes, item),
-        access=(of_left, of_right if matrices == 1 else replace(of_right, table=tuple(map(int, first)))),
+        access=(Access(), whole if matrices == 1 else replace(whole, table=tuple(map(int, first)))),
         multipliers=product,
         param=transposed,
         macs=matrices * out[-2] * out[-1] * left[-1],

@@ -1,25 +1,24 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
 iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. If an operator
-has a window, the kernel's description determines the rows. If there is no window, `RowOp.access` states the rows.
+has a window, `Window.rows` has the rows. If there is no window, `RowOp.access` states the rows.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
 from tflm_memopt.format.limits import ROOM_FOR_PIXELS
-from tflm_memopt.kernels.language import Extents
-from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import WINDOW, Channels, Constants, Kind, Traits, traits
+from tflm_memopt.ops.kinds import Channels, Constants, Kind, Traits, traits
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
+_Number = TypeVar("_Number", int, Ints)
 FLOAT_BYTES = 4
 INT16_BYTES = 2
 
@@ -53,10 +52,28 @@ STRIDE_W = {
 """Numbers that operators without strides store in the fields `stride_h` and `stride_w`."""
 
 
+class AxisSteps(NamedTuple):
+    """Rows or columns under a window. Output index y needs `extent` input indices from `y * step + begin` on."""
+
+    step: int
+    begin: int
+    extent: int
+
+    def first(self, y: _Number) -> _Number:
+        return y * self.step + self.begin
+
+    def end(self, y: _Number) -> _Number:
+        return self.first(y) + self.extent
+
+    def reach(self, count: int) -> int:
+        """Return how many adjacent input indices `count` adjacent output indices need."""
+        return (count - 1) * self.step + self.extent
+
+
 @dataclass(frozen=True)
 class Window:
-    """Size and steps of a window (kernels/descriptions/windows.py). The padding at the bottom and right is not stored,
-    because it follows from the sizes of input and output.
+    """Size and steps of a window. The padding at the bottom and right is not stored, because it follows from the sizes
+    of input and output.
     """
 
     kernel_h: U16 = 1
@@ -70,11 +87,11 @@ class Window:
 
     @cached_property
     def rows(self) -> AxisSteps:
-        return WINDOW[0].steps(asdict(self))
+        return AxisSteps(self.stride_h, -self.pad_top, (self.kernel_h - 1) * self.dilation_h + 1)
 
     @cached_property
     def columns(self) -> AxisSteps:
-        return WINDOW[1].steps(asdict(self))
+        return AxisSteps(self.stride_w, -self.pad_left, (self.kernel_w - 1) * self.dilation_w + 1)
 
     @property
     def transposed(self) -> "Window":
@@ -111,20 +128,6 @@ class Access:
             return (y * self.mul + self.add) // self.div
         rows = np.array(self.table, np.int64)[y]
         return np.where(rows == NO_ROW, height, rows)
-
-
-def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Return the rows of each input that an output row needs. A kernel's first axis counts rows."""
-    return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
-
-
-def _access(rows: AxisRange, found: OutputNeeds, values: Extents) -> Access:
-    steps = rows.steps(values)
-    if rows.axis == 0:
-        end = steps.begin + steps.extent
-        return Access(end - 1 - steps.per * (steps.most - 1), steps.step, steps.per, steps.most)
-    turns = 1 if rows.axis is None else found.output.shape[rows.axis].at(values)
-    return Access(steps.begin, 0, 1, steps.reach(turns))
 
 
 @dataclass(frozen=True, slots=True)

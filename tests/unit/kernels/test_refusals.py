@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from kernels_cases import executed, refused
+from kernels_cases import executed, kernel_of, refused
 
 from tflm_memopt.kernels.build import Builder
 from tflm_memopt.kernels.descriptions.rows import batch_matmul
-from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
 
@@ -30,12 +29,17 @@ def test_a_read_of_what_was_never_stored() -> None:
 
 
 def test_loops_that_cannot_be_vectorised() -> None:
+    def shifted(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i, b.inside(i - 1, n):
+            b.ram_store(y, b.ram_load(x, i - 1), i)
+
     def rewritten(var: str) -> Callable[[], object]:
         return lambda: scheduled(batch_matmul, [vectorise(var)])
 
     assert "'r1' goes from turn to turn" in refused("bad_kernel", rewritten("i"))
-    assert "whether dilation_h * r + p * stride_h - pad_top lies inside" in refused(
-        "bad_kernel", lambda: scheduled(conv, [vectorise("p")])
+    assert "whether -1 + i lies inside" in refused(
+        "bad_kernel", lambda: scheduled(kernel_of(shifted), [vectorise("i")])
     )
     assert "has 0 loops over 'z'" in refused("bad_kernel", rewritten("z"))
 

@@ -39,16 +39,6 @@ def gather(b: Builder) -> None:
             b.ram_store(y, b.flash_load(table, 0, c, by=row), p, c)
 
 
-@kernel("y[r, i] = x[r, i]")
-def move(b: Builder) -> None:
-    """Copy runs of bytes. The two parameters are the distances between adjacent runs in the input and in the output."""
-    runs, run = b.extents("runs", "run")
-    x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
-    y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
-    with b.loop("r", runs) as r, b.loop("i", run) as i:
-        b.ram_store(y, b.ram_load(x, r, i), r, i)
-
-
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
     """The parameters (`down`, `across`) are (0, 1) for a transposed right matrix, and otherwise (1, 0). Sums of int16
     products have 64 bits. Only int8 values have zero points.
