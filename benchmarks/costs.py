@@ -60,7 +60,7 @@ DIGITS = 4
 CARE = 0.75
 """If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
-"""Factor by which the error of a kernel's fit may grow if the fit omits costs that explain little."""
+"""Costs are left out of a kernel's fit if the error of the fit grows by at most this factor."""
 MORE = 4
 """Number of random networks divided by the number of networks that are drawn for rare kernels."""
 EFFORT = 0.01
@@ -208,8 +208,8 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Estimate how many instructions a kernel takes for a unit of each type of work. The cost of a type of work is left
-    out if the fit's error hardly grows without this cost.
+    """For each type of work, such as a multiplication, estimate how many instructions a kernel takes. The cost of a
+    type of work is left out if the fit's error hardly grows without this cost.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

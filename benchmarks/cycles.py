@@ -39,9 +39,9 @@ BOARD = "nucleo_l4r5"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
 """Cores whose cycles are estimated from the cycles of another core, with factors for the lower and the upper bound.
 
-On boards, the programs of tigris-bench need 0.66 to 0.88 times as many cycles on an M33 as on an M4, and 0.28 to 0.65
-times as many on an M7. In MLPerf Tiny, ST's library needs 0.81 to 0.90 times as many cycles on an M33 as on an M4, and
-0.54 to 0.63 times as many on an M7.
+For the programs of tigris-bench, an M33 needs 0.66 to 0.88 times the cycles of an M4, and an M7 needs 0.28 to 0.65
+times. For ST's library in MLPerf Tiny, an M33 needs 0.81 to 0.90 times the cycles of an M4, and an M7 needs 0.54 to
+0.63 times.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}

@@ -46,11 +46,11 @@ PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
-"""Rates begin with a lower and an upper bound of the cycles without wait states. Further numbers of Rates are the wait
-cycles, one number for each type of flash. The cycles are those of an operator, of an instruction or of an iteration.
+"""Cycles of an operator, of an instruction or of an iteration. The first two numbers are a lower and an upper bound of
+the cycles without wait states. Each further number has the wait cycles for a type of flash.
 """
 LEAST_SAMPLES = 4
-"""A kernel in fewer operators than this number has only cycles per instruction."""
+"""A kernel gets no cycles per iteration if fewer than this number of operators use the kernel."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:

@@ -52,7 +52,7 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* (operator << 40 | from << 20 | to) + 1, or 0 if the entry is empty */
+  uint64_t key; /* the operator and both blocks of the edge in one number, or 0 if the entry is empty */
   uint64_t count;
 } edge;
 

@@ -55,7 +55,7 @@ def table(folder: Path) -> str:
     return "\n".join([
         markdown(TITLES, (cells for cells, _ in rows)),
         "",
-        f"The table has predicted bytes of the whole arena. The bytes are counted as {conventions}.",
+        f"The table states the predicted bytes of the whole arena. The bytes are counted as {conventions}.",
         "The column *smallest arena* has the smallest size with which AllocateTensors succeeds.",
         "The column *lower bound* has a size below which no layout of the chosen groups is possible.",
         "F is the ratio of multiply-accumulates, rewritten model to original.",

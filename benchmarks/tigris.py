@@ -32,7 +32,7 @@ COLUMNS = (
 def table() -> str:
     return markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
         f"\n\nPublished figures are medians of 30 runs with CMSIS-NN from {SOURCE}. Our figures are the "
-        "whole arena under TFLM for ilp32 and `--target cortex-m4`, with the input in the arena unless it is streamed. "
+        "whole arena under TFLM for ilp32 and `--target cortex-m4`. The arena includes an input that is not streamed. "
         "Cycles are modelled for a Cortex-M4, and the range covers every known flash timing."
     )
 

@@ -1,4 +1,4 @@
-"""Hooks for mkdocs that generate pages from the code, and show the version in header and footer."""
+"""These hooks for mkdocs generate pages from the code, and show the version in header and footer."""
 
 import re
 import runpy

@@ -34,10 +34,10 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""Test that looks for the original text of each fault, and would therefore fail for every planted fault."""
+"""This test searches for the original text of each fault, so the test would fail for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""Maximum time of a test run in seconds. A longer run counts as failed."""
+"""A test run that takes more than this number of seconds counts as failed."""
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )
@@ -46,7 +46,7 @@ WITHOUT_HOOK = (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault replaces a piece of text that occurs once in a file."""
+    """A fault replaces a text that occurs exactly once in a file."""
 
     area: str
     name: str
@@ -65,7 +65,7 @@ class Fault:
 class Outcome:
     fault: str
     caught: str
-    """Kind of the tests that found the fault ("named", "quick" or "slow"), or "survived" if no test failed."""
+    """The tests that found the fault: "named", "quick" or "slow". The value is "survived" if no test failed."""
     test: str
     seconds: float
 
@@ -125,7 +125,7 @@ class Copy:
     def write(self, file: str, text: str) -> None:
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # a .pyc file's time has only whole seconds
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # A .pyc file states its time in seconds.
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
@@ -147,7 +147,7 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return f"no end of {' '.join(tests)} in {SECONDS} s"
-        if run.returncode in (0, 5):  # The exit code of pytest is 5 if it selected no test.
+        if run.returncode in (0, 5):  # pytest exits with 5 if no test was selected.
             return ""
         if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
             return f"{named[1]}{named[2]}"
@@ -157,7 +157,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """If `named` is true, only the tests run that the planted fault names."""
+    """If `named` is true, run only the tests that the planted fault names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

@@ -33,16 +33,14 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Kernels for programs of any core, which compute several outputs at once with vectors."""
+"""Programs for any core use these kernels, which compute several outputs at once with vectors."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for weights that are packed for vectors, each with the ending of its C name. A host compiles the kernels as
-plain C loops.
-"""
+"""Each kernel for packed weights has the ending of its C name. A host compiles the kernels as plain C loops."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
@@ -55,13 +53,13 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. An argument without an expression uses its own name."""
+    """C expressions for the kernel's arguments. Without an expression, the argument's name is the C expression."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """Maps the first line of each calling C function to the arguments of its call."""
+    """The keys are the first lines of C functions that call the kernel. The values are the arguments of the calls."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -69,7 +67,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """In each call, the last arguments of the C function are constants, so that a compiler removes the parameters."""
+    """Each call passes constants as the last arguments, so a compiler can remove the parameters of these arguments."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 
@@ -451,9 +449,9 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""C expressions for the arguments of an ADD whose scales were packed by the converter. For each operand, the array
-`scales` has a left shift, a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a
-constant and a right shift.
+"""The kernel of an ADD with packed scales takes these C expressions as arguments. For each operand, the array `scales`
+has a left shift, a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a constant and
+a right shift.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
@@ -522,4 +520,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Kernels that run as C code on a PC, and as hand-written assembly on a microcontroller."""
+"""A PC runs these kernels as C code. A microcontroller runs hand-written assembly instead."""

@@ -50,7 +50,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Maps each area of the source to its files, and to its tests in the order in which they run."""
+"""Each area of the source has files and tests. The tests of an area run in the listed order."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

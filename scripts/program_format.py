@@ -47,10 +47,10 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Each key is the middle part of C names, such as RESIZE in TMO_RESIZE_NEAREST."""
+"""Each key follows TMO_ in the names of C constants, such as RESIZE in TMO_RESIZE_NEAREST."""
 GLUE = "\0"
 WORD, BYTE = 4, 9
-"""Each line of a drawing shows WORD bytes of a struct. Each byte is at least BYTE columns wide."""
+"""Each line of a drawing shows WORD bytes of a struct. The drawing has at least BYTE characters for each byte."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -130,19 +130,20 @@ WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
 
 A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and
-groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and an offset of
-0 means that the program lacks the table or constant. docs/program-format.md draws the records and says what each kind
-of operator computes."""
+groups, and then constants. The offset of a table or constant counts bytes from the start of the program. An offset of 0
+means that the program does not have the table or constant. docs/program-format.md draws the records and says what each
+kind of operator computes."""
 KINDS_HEAD = f"""This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
 
-The columns of the table are arguments of the macro KIND. Column "value" is the number of the kind in programs. Columns
-"reads" and "writes" are the sizes in bytes of an input element and of an output element. Column "operands" is the
-number of operands, or TMO_ANY_NUMBER. Column "scales" is the number of multipliers and of shifts. TMO_PER_CHANNEL means
-one scale for all channels, or one scale for each output channel. tmo_check_kind.c has a function for each family. For
-kinds with channel groups, column "channels" states which input channels an output channel needs: OWN (the same
-channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a weighted sum of all channels). The value ANY is for
-kinds without channel groups. Column "row kernel" is a function that computes whole rows. Column "pixel kernel" is a
-function that computes one pixel, or TMO_NO_KERNEL if the row kernel also computes single pixels."""
+The columns of the table are arguments of the macro KIND. Column "value" has the number that stands for the kind in
+programs. Columns "reads" and "writes" have the size in bytes of an input element and of an output element. Column
+"operands" has the number of operands, or TMO_ANY_NUMBER. Column "scales" has the number of multipliers, which is also
+the number of shifts. TMO_PER_CHANNEL means one scale for all channels, or one scale for each output channel.
+tmo_check_kind.c has a function for each family. For kinds with channel groups, column "channels" states which input
+channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a
+weighted sum of all channels). Kinds without channel groups have the value ANY. Column "row kernel" names the function
+that computes whole rows. Column "pixel kernel" names the function that computes one pixel. TMO_NO_KERNEL means that the
+row kernel also computes single pixels."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip
@@ -214,8 +215,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a C union. Fields without comments stand in one line. Each gap for alignment is a
-    field of the struct, because some compilers align nothing.
+    """Fields that share bytes are in a C union. Fields without comments stand in one line. Gaps that align fields are
+    fields of the struct themselves, because some compilers do not align fields.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -308,7 +309,7 @@ def kinds_def() -> str:
 
 
 def drawing(record: type) -> Iterator[str]:
-    """The names of fields that share bytes are side by side."""
+    """If fields share bytes, the drawing shows their names side by side."""
     layout = layout_of(record)
     names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
     edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})

@@ -23,23 +23,23 @@ def _cell(text: str) -> str:
 BOARDS = """This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all
 bytes that a program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes
 of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap
-and, if there is one, the Arduino core. The column *radio* has the RAM and flash that the radio stack needs in addition.
+and, if there is one, the Arduino core. The column *radio* has the additional RAM and flash of the radio stack.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
 exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
 not counted. If `fit` prints *without radio*, the radio stack is not counted. A model that only fits in the external RAM
 counts as a model that does not fit.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest clock. The column *waits* has the flash's
-wait states at the clock and the bytes of a flash line, if both numbers are known. The [modelled cycles](cycles.md)
-depend on the wait states.
+**MHz** is the clock in the board's definition. Without a clock in the definition, **MHz** is the chip's highest clock.
+The column *waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The
+[modelled cycles](cycles.md) depend on the wait states.
 
 **Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash.
 
 * The model file is counted exactly.
 * A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
-  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). If two parts share code, this code is counted twice.
-  The sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
+  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice.
+  M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on RV32.
 * TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
   was not measured, its size is estimated as the median of all measured kernels. Other versions of TFLM, CMSIS-NN and

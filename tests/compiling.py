@@ -1,4 +1,4 @@
-"""Compiles object files for tests once. The cache ccache then gives the object files to all other tests."""
+"""Compiles each object file for tests once, and stores the file in ccache for all other tests."""
 
 import os
 import subprocess

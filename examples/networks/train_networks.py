@@ -110,7 +110,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """A wake word network with 3 new frames per inference. Variables keep rows that later inferences read again."""
+    """Each inference reads 3 new frames. Variables keep rows that later inferences read again."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -146,8 +146,8 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Whether the script also writes a model that keeps its state in variables, with `stream` instead of `window` in
-    its name.
+    """If true, the script also writes a model that keeps its state in variables. The model's name has `stream` instead
+    of `window`.
     """
 
 

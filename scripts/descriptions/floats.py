@@ -1,6 +1,6 @@
-"""Describes kernels that compute one float32 output pixel. The kernels add in the same order as TFLM's Conv,
-DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference): rows, columns, channels, and the
-bias last.
+"""Describes kernels that compute one float32 output pixel. The kernels add products in the order of rows, columns and
+channels, and add the bias last. TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool use the same order
+(kernels/internal/reference).
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
 
 
 def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
-    """The last call for a window writes the output, and earlier calls keep the sum."""
+    """Each call for a window stores its sum for the next call. Only the last call writes the output."""
     (last,) = b.parameters("last")
     with b.inside(last, 1):
         b.ram_store(sums, total, at)

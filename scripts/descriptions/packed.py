@@ -55,7 +55,7 @@ def packed_depthwise(b: Builder) -> None:
 
 @kernel("y[p, r, i] = x[r, p, i]")
 def windows(b: Builder) -> None:
-    """Describe a copy of the bytes under several windows, one window after the other."""
+    """Copies the bytes under each window, so that the copies of all windows follow each other in memory."""
     pixels, rows, reach, nbytes = b.extents("pixels", "rows", "reach", "nbytes")
     first, apart, step, next_row = b.parameters("first", "apart", "step", "next_row")
     x = b.rows("x", Type.INT8, rows, reach)

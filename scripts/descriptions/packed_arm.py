@@ -25,14 +25,13 @@ def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
 
 
 def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """A negative shift is to the left."""
     right = b.compute("sub", INT32, Index.of(0), shift)
     return b.clamp(b.scale_right(total, multiplier, zero, right), span)
 
 
 class Pair:
-    """Two channels A and B have their weights packed as 256 B + A. The field `low` is the sum of products with the
-    weights A, and `all` is the sum of products with 256 B + A.
+    """Each packed weight of a pair of channels is 256 times the second channel's weight plus the first channel's
+    weight. The field `low` is the first channel's sum, and `all` is the sum of products with the packed weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -80,8 +79,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """For four channels, the constants are biases, weights, multipliers, constants and right shifts, in this order. The
-    weights of three taps are the interleaved weights of two taps, followed by the weights of the third tap.
+    """For each four channels, flash holds the biases, the weights, and then each channel's multiplier, added constant
+    and right shift. For every three taps, the weights of two taps are interleaved, and the third tap's weights follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -101,8 +100,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """For four channels, the constants are weights, biases, multipliers and shifts, in this order. Sixteen weights of
-    one channel are followed by sixteen weights of the next channel.
+    """For each four channels, flash holds weights, biases, multipliers and shifts, in this order. After sixteen weights
+    of one channel, sixteen weights of the next channel follow.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -119,7 +118,7 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """For up to sixteen channels, the constants are biases, weights, multipliers and shifts, in this order
+    """For each block of at most sixteen channels, flash holds biases, weights, multipliers and shifts, in this order
     (lower/pack.py).
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")

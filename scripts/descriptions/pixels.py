@@ -1,5 +1,5 @@
 """Describes kernels that compute one output pixel from the window under it, like TFLM's ConvPerChannel and
-DepthwiseConvPerChannel. The kernels have no code for padding, so windows are inside the input.
+DepthwiseConvPerChannel. The kernels compute only windows inside the input, because they have no code for padding.
 """
 
 from collections.abc import Callable
@@ -124,7 +124,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
-        with b.inside(first, 1):  # The first call has no earlier results to load.
+        with b.inside(first, 1):  # Before the first call for a window, `sums` holds no results.
             b.assign("copy", total, b.ram_load(sums, c))
         with b.loop("p", pointers) as p, b.loop("t", run) as t:
             take(total, b.ram_load(x, p, offset + t * channels + c))
@@ -175,8 +175,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 def place_pixel(kind: Type) -> KernelProgram:
     """With the parameter `sign`, which is 1 or -1, the kernel finds the index of the largest or the smallest x. As in
-    TFLM's arg_min_max.h, a NaN counts only in the first pixel. The parameter `before` is the number of pixels that
-    earlier calls have read.
+    TFLM's arg_min_max.h, the kernel ignores a NaN that is not in the first pixel. The parameter `before` is the number
+    of pixels that earlier calls have read.
     """
     held = kind if kind is Type.FLOAT32 else INT32
 
@@ -190,7 +190,7 @@ def place_pixel(kind: Type) -> KernelProgram:
         places = b.workspace("places", INT32, channels)
         with b.loop("c", channels) as c:
             most, found = (b.compute("copy", to, Index.of(0)) for to in (held, INT32))
-            with b.inside(first, 1):  # The first call has no earlier results to load.
+            with b.inside(first, 1):  # Before the first call for a window, `sums` holds no results.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
             with b.inside(before, pointers):

@@ -145,7 +145,7 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return a copy of the core whose C library hides all optional parts that a program does not list."""
+    """Return a core whose C library offers each program only the optional parts that the program lists."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     blob = core.rom + 2 * IMAGE_BYTES
     return replace(core, flags=(*core.flags, *flags), blob=blob, blob_bytes=core.blob_bytes - IMAGE_BYTES)
@@ -220,7 +220,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # Another test process may write the image at the same time.
+    partial = image.with_suffix(f".{os.getpid()}")  # Another process may build the same program.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:

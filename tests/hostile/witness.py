@@ -51,7 +51,7 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Return whether TFLM's kernel accesses memory outside its tensors in a way that no comparison of outputs shows.
+    """Return whether TFLM's kernel accesses memory outside its tensors, and no comparison of outputs shows the access.
 
     RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
     reads missing dimensions of a filter from the bytes after the filter's shape. If the filter has too few channels,
@@ -89,8 +89,8 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Return a model whose tensors share one memory without overlaps. One input and one output of the model contain all
-    of the shared memory.
+    """Return a model whose tensors share one memory without overlaps. One input and one output of the model each span
+    the whole shared memory.
 
     Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes follow each
     constant.

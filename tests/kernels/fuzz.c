@@ -53,7 +53,7 @@ typedef struct {
 
 static sample samples[MAX_FILES];
 static uint32_t n_samples;
-static uint64_t most_cost = 2000000; /* maximum byte operations of a run, because damaged programs may run long */
+static uint64_t most_cost = 2000000; /* maximum number of byte operations in a run */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -391,7 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* For libFuzzer: replaces or adds one edit in half of the cases, and changes any bytes in the other half. */
+/* Mutates a case for libFuzzer. Half of the mutations change any bytes; the others replace or add one edit. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

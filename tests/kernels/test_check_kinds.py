@@ -135,7 +135,7 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
 
 @pytest.mark.parametrize("layout", [RowLayout.HWC, RowLayout.ROWS_REVERSED])
 def test_an_index_behind_the_table_of_gather(layout: RowLayout) -> None:
-    """Pixels of rows in reverse order are not adjacent, so that a slower function copies them."""
+    """If the pixels of a row are stored in reverse order, a separate function copies the pixels."""
     indices, table = np.arange(4, dtype=np.int32), np.arange(12, dtype=np.int8).reshape(4, 3)
     gather = ProgramOp(Kind.GATHER, (0,), 1, (0,), 0, param=4, weights=table)
     tensors = ProgramTensor(0, 2, 2, 4, 2, base=1), ProgramTensor(0, 2, 2, 3, 2, base=2, layout=layout)

@@ -33,7 +33,7 @@ def _turned(moves: int) -> bytes:
 
 
 def test_phases_that_go_backwards() -> None:
-    """A phase's offset is added modulo 2^32, before the input's address, which has more bits on a PC."""
+    """A negative offset of a phase is stored modulo 2^32, but an address on a PC has 64 bits."""
     pixels = np.arange(ROWS + SKIPPED, dtype=np.int8)
     for moves in (1, 2):
         (found,) = host.run(_turned(moves), [pixels], [ROWS])

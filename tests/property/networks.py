@@ -12,7 +12,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """The model's outputs are all unread tensors, and the tensors with the indices `extra`, where 0 is the newest
+    """Tensors without a reader and the tensors `extra` are the model's outputs. In `extra`, index 0 is the newest
     tensor.
     """
 

@@ -110,7 +110,6 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 
 
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
-    """Check that the rewritten model's arena has the predicted size, if the prediction is exact."""
     arena = predict_recording(new)
     if arena.exact:
         interpreter = interpreter or rewritten(new)

@@ -19,7 +19,6 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
 LESS = 0.7
-"""In half of the networks, stripes must reduce the size of the activations to at most this fraction."""
 
 
 def examine_builtin(recipe: Recipe) -> None:

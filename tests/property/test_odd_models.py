@@ -249,7 +249,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def padded_views_of_another_zero_point(net: Net) -> bytes:
-    """TFLM pads with the zero point of PAD's output, but a convolution reads the bytes with the view's zero point."""
+    """PAD's output and the reshaped tensor differ in zero point. TFLM pads with the zero point of PAD's output."""
     steps = net.reshape(net.pad(net.input((1, 24, 4)), [(0, 0), (1, 2), (0, 0)]), (1, 1, 27, 4))
     image = net.reshape(net.pad(first(net), [(0, 0), (1, 0), (0, 2), (0, 0)]), (1, 9, 10, 4))
     for view in steps, image:
@@ -386,7 +386,7 @@ def an_input_that_is_a_constant(net: Net) -> bytes:
 
 @odd
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read the same filter and bias, and a third operator reads another tensor in their buffer."""
+    """Three operators have the same weights, and two tensors of the file share the buffer of the weights."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)

@@ -1,4 +1,6 @@
-"""Runs drivers on an RV32 in QEMU with a simulated bus, and counts their instructions with RAM in place of the bus."""
+"""Runs drivers on an RV32 in QEMU with a simulated bus. When the drivers' instructions are counted, RAM replaces the
+bus.
+"""
 
 import subprocess
 from collections.abc import Sequence

@@ -64,7 +64,7 @@ def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """In figure 6.5 (b), a separate access reads intStatus."""
+    """In figure 6.5 (b) of the paper, a separate access reads intStatus."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE

@@ -56,7 +56,7 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("reader", ["SLICE", "RELU", "CONV_2D"])
 def test_an_lstm_whose_last_step_is_not_read(reader: str) -> None:
-    """The LSTM must update its state in the last step."""
+    """The last step of the LSTM must update the state, although no operator reads the step's output."""
     net = Net(3)
     y = net.reshape(memories.lstm(net, net.input((1, 6, 3), (0.05, 5)), 8), (1, 6, 1, 8))
     if reader == "CONV_2D":

@@ -1,4 +1,4 @@
-"""Single operators give TFLM's bytes, also for inputs at which a single rounding changes the output."""
+"""Single operators give TFLM's bytes for random inputs, and for inputs at which one rounding decides the output."""
 
 from collections.abc import Sequence
 from typing import Any

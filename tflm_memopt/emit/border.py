@@ -14,7 +14,7 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """Inputs and outputs of a model in the file's order. A streamed or external input has its whole shape."""
+    """Inputs and outputs in the order of the file. A streamed or external input has the shape of the whole input."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]

@@ -31,7 +31,7 @@ Sampler = Callable[[], Sample] | None
 @dataclass(frozen=True, slots=True)
 class Extras:
     sample: Sampler = None
-    """Function that runs the model on an example. Emitted programs may contain the resulting outputs."""
+    """Function that runs the model on an example. Emitted programs may contain the outputs of the example."""
     original: bytes | None = None
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()

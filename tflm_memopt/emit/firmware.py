@@ -49,7 +49,7 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Return whether a C module can run the model, because all operators are custom operators of this package."""
+    """Return whether all operators are custom operators of this package, so that a C module can run the model."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 

@@ -41,7 +41,7 @@ class Module:
     at: Mapping[TensorId, int]
     """Arena offset in bytes of each input and output, both of the model and of its custom operators."""
     ports: Ports
-    """Inputs and outputs in the order of the .tflite file. The shape of a streamed input is that of one push."""
+    """Inputs and outputs in the order of the .tflite file. A streamed input has the shape of the rows in one push."""
     constants: Mapping[TensorId, bytes]
     """Model outputs that are constants. Constants are not in the arena."""
     source: SourceReport | None

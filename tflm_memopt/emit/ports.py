@@ -11,8 +11,8 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of a C module. `function` is the C function that returns the address of the bytes, and
-    `constant` is the C name of their number.
+    """An input or output of a C module. The C function `function` returns the address of the bytes, and the C constant
+    `constant` is the number of bytes.
     """
 
     function: str

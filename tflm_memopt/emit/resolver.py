@@ -63,7 +63,7 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return the different operators of all subgraphs.
+    """Return the operators of all subgraphs without repetitions.
 
     The argument `library` is the name of the tmo_library with the code of the custom operators (emit/embedded.py). The
     argument `shared` tells whether custom operators run on two cores.
@@ -119,8 +119,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
     """Return the text of NAME_ops.h.
 
-    If the graph lacks inputs or outputs of the model, the argument `ports` has all of them. The argument `library` is
-    the stem of the *_library.c with the code of the custom operators, if the stem is not NAME.
+    If the graph lacks inputs or outputs of the original model, `ports` lists all inputs and outputs. By default,
+    NAME_library.c has the code of the custom operators. The argument `library` can replace NAME in this name.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

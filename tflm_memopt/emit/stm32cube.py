@@ -66,7 +66,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""Chips by board id. Chips with two programmable cores are missing."""
+"""Chips by board id. The table has no chips with two programmable cores."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -90,7 +90,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. Without the symbols, TFLM's arena would be larger."""
+"""Preprocessor symbols for all sources. Without TF_LITE_STATIC_MEMORY, TFLM's arena would be larger."""
 
 _BARE = Platform(
     ('"bare.h"',),

@@ -1,6 +1,6 @@
 """Rewrites a graph to use fewer types of operators, so that more operators run row by row.
 
-The bytes of the model's outputs never change.
+No rewrite changes an output byte of the model.
 """
 
 import math
@@ -69,7 +69,6 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
 
 
 def _changed(before: Graph, after: Graph) -> set[int]:
-    """Return the operators of the original model whose operators a rewrite has replaced."""
     kept = {id(op) for op in after.ops}
     return {i for op in before.ops if id(op) not in kept for i in op.stands_for}
 

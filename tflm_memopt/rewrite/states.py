@@ -26,7 +26,9 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Replace variables of the first subgraph by states. Variables that the operators in `left_alone` use stay."""
+    """Replace variables of the first subgraph by states, and return the subgraph. The operators in `left_alone` keep
+    their variables.
+    """
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)

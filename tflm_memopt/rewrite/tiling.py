@@ -24,13 +24,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators that can compute some of their output channels. For each constant operand, the axis of the channels is
-given.
-"""
+"""Operators that can compute some of their output channels, with the channel axis of each constant operand."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each channel alone. For each constant operand, the axis of the channels is given."""
+"""Operators that compute each channel alone, with the channel axis of each constant operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +83,8 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
-    """Return the smallest number of output channels that the first operator of a chain may compute at a time. The size
-    of each channel group is a multiple of the returned number, so that no group of a grouped CONV_2D is divided.
+    """Return the smallest number of output channels that the first operator of a chain may compute at a time. Each
+    larger number must be a multiple of the smallest, because a group of a grouped CONV_2D cannot be divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:

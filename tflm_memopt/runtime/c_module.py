@@ -68,8 +68,8 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, which is a folder or NAME.c. Raises UsageError for no module or several
-    modules.
+    """Return the only C module in `place`, which is a folder or NAME.c. Raises UsageError if `place` has no module or
+    several modules.
     """
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]

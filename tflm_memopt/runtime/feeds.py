@@ -21,13 +21,12 @@ ABORT = 15
 missing.
 """
 RESET_BEFORE = 2
-"""Index of the inference before which half of another input is pushed and the interpreter is reset."""
+"""Before the inference with this index, half of another input is pushed, and the interpreter is reset."""
 BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that runs inferences of a model. The argument `where` is the place of the input, as in
-    `Changes.input`.
+    """Return the function that runs inferences of a model. The argument `where` is a value of `Changes.input`.
 
     The caller resets the interpreter before each inference in `resets`.
     """

@@ -18,7 +18,7 @@ from tflm_memopt.runtime.windows import whole
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of a custom operator on random values. Two runs suffice, because addresses do not depend on values."""
+"""Number of runs of a custom operator on random values."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:

@@ -151,8 +151,8 @@ def run(
 ) -> list[Bytes]:
     """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
 
-    The argument `inputs` has whole inputs, even if one is streamed or external. The run updates the program's state
-    `state`, or uses a new state for None. Raises ModelError if the executor refuses the program.
+    The argument `inputs` has whole inputs, even if one is streamed or external. If `state` is None, the run uses a new
+    state; otherwise, the run changes `state`. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -222,7 +222,7 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
-    The arena starts with random bytes. The run updates `state`, if given. Raises ModelError if the executor refuses
+    The arena starts with random bytes. The run changes the bytes of `state`. Raises ModelError if the executor refuses
     the program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)

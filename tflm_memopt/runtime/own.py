@@ -27,9 +27,7 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels with an executor. The caller passes the executor, because a process may load
-several.
-"""
+"""C code that registers the kernels with one of the executors that a process has loaded."""
 _COMPILING = threading.Lock()
 
 

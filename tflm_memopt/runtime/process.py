@@ -33,7 +33,7 @@ _reading = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class RecordedArena:
-    """Bytes that the wheel's recording interpreter counts. On this machine, pointers have 64 bits."""
+    """Sizes in bytes that the interpreter in TFLM's wheel records. On this machine, pointers have 64 bits."""
 
     head: int
     tail: int
@@ -47,7 +47,7 @@ class Outcome:
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Reason for a failure, as a phrase that follows the words "the model". After success, the phrase is ""."""
+    """End of a sentence that begins with "the model" and states the reason for a failure, or "" after success."""
     seconds: float = 0.0
 
 

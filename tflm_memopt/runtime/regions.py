@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of additional inputs of an operator that pauses: the iterations after which it pauses, and its progress."""
+"""An operator that pauses has this number of additional inputs: the places of the pauses, and the progress."""
 OFFLINE_HEADER = 3
 """Number of int32 values before the offsets in an offline memory plan: version, subgraphs and tensors."""
 

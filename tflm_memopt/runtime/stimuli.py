@@ -61,7 +61,9 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of `count` inferences, with a reset after every `reset_every` inferences, or 0 for no resets."""
+    """A sequence of `count` inferences. If `reset_every` is above 0, the model is reset after every `reset_every`
+    inferences.
+    """
 
     count: int = 0
     reset_every: int = 0
@@ -90,8 +92,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Convert the user's arrays to the inputs of inferences. Each input must have the same number of arrays.
 
     An array for one run has the type and shape of its input. In an array for several runs, the first dimension is the
-    number of runs. The dimension for inferences replaces an input's first dimension of 1, or is an additional
-    dimension.
+    number of runs. If the first dimension of an input is 1, the number of runs may replace the 1.
     """
     if not files:
         return []
@@ -227,7 +228,7 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from the index of a run and a flag `border`.
+    """Return a function that makes a tensor. The arguments of the function are the index of a run, and `border`.
 
     If `border` is not 0, each element is at or next to the border between two quantized values. An element starts at a
     random value and advances by a random odd step in each run, so that it takes all 256 values.

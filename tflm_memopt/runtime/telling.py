@@ -45,9 +45,7 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier inferences. A self-test of a model with state can only repeat
-    the first inference.
-    """
+    """Return whether an inference may depend on earlier inferences."""
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (HANDLE, CUSTOM) for graph in graphs for op in graph.ops)

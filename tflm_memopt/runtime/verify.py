@@ -48,7 +48,7 @@ from tflm_memopt.runtime.windows import step_elements
 SECONDS = 2.0
 """Time in seconds for all runs of a model, if the user does not set the number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of inferences with random inputs, even if they exceed the time limit."""
+"""Minimum number of inferences with random inputs, without regard to the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
 """Largest total size in bytes of the inputs and outputs of all runs of a model."""
@@ -158,8 +158,8 @@ class Pair:
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run further cases while time is left. The argument `drawn` is the number of earlier random inferences.
 
-        Return the outcomes, the number of further cases, and the number of cases from every_value(). If there are no
-        further cases, return the outcomes `first`.
+        Return the outcomes, the number of further cases, and how many of the further cases every_value() made. If no
+        time is left, the outcomes are `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -232,7 +232,7 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence
     """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
 
     The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two random
-    inputs changes the outputs. Raises ModelError if the models differ, and the errors of verify().
+    inputs changes the outputs. Raises the errors of verify(), and ModelError if the outputs of the models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

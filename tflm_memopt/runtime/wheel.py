@@ -124,7 +124,7 @@ def require() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # Our library needs symbols of the wheel.
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # Our library calls functions in the wheel.
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

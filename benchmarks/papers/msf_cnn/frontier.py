@@ -1,7 +1,7 @@
 """Compare the RAM that msf-CNN (Huang and Baccelli) publishes for three networks with arenas of tflm-memopt.
 
-DIR is the folder with the layer lists of the networks. The published bytes omit the network's input and output. For
-tflm-memopt, the stated bytes are a whole arena with an external input. 1 kB is 1000 B.
+DIR is the folder with the layer lists of the networks. The published sizes do not include the network's input and
+output. For tflm-memopt, the stated bytes are a whole arena with an external input. 1 kB is 1000 B.
 
 Usage: python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg, to draw MobileNetV2-0.35
 """

@@ -2,8 +2,8 @@
 /* This header describes programs, which the converter writes and tmo_run() executes in place. Written by scripts/program_format.py.
  *
  * A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and groups, and then
- * constants. Offsets of tables and constants count bytes from the start of the program, and an offset of 0 means that the program lacks the table or
- * constant. docs/program-format.md draws the records and says what each kind of operator computes. */
+ * constants. The offset of a table or constant counts bytes from the start of the program. An offset of 0 means that the program does not have the
+ * table or constant. docs/program-format.md draws the records and says what each kind of operator computes. */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
 

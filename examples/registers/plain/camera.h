@@ -6,7 +6,7 @@
 
 typedef struct {
   int pixel_clock_rises; /* Pixels are valid at the rising (1) or falling (0) edge of the pixel clock. */
-  int hsync_high;        /* Level of hsync between rows and of vsync between frames, while no pixels are sent. */
+  int hsync_high;        /* Level of hsync between rows. vsync_high is the level of vsync between frames. */
   int vsync_high;
   uint8_t skip;     /* The camera takes every frame (0), every second frame (1) or every fourth frame (2). */
   uint16_t x, y;    /* first pixel and first line of the camera's window */
@@ -21,10 +21,10 @@ void camera_configure(const camera_config *config);
 /* Begins a frame, whose rows are stored alternately in two buffers of config->width bytes each. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until a buffer holds a complete row, and stores the number of this buffer, 0 or 1, in *row. */
+/* Waits until buffer 0 or 1 holds a complete row, and stores the number of the buffer in *row. */
 camera_status camera_wait_row(int *row);
 
-/* Ends the frame. */
+/* Waits for the end of the frame, and stops the camera. */
 camera_status camera_stop(void);
 
 #endif /* CAMERA_H_ */

@@ -13,7 +13,7 @@ static inline uint32_t mmio_read32(uintptr_t address) { return *(volatile uint32
 static inline void mmio_write32(uintptr_t address, uint32_t value) { *(volatile uint32_t *)address = value; }
 #endif
 
-/* Replaces each register bit whose bit in `mask` is 1 by the bit of `value` at the same position. */
+/* Sets the register bits that are 1 in `mask` to the bits of `value`, and keeps all other bits. */
 static inline void mmio_modify32(uintptr_t address, uint32_t mask, uint32_t value) {
   mmio_write32(address, (mmio_read32(address) & ~mask) | value);
 }

@@ -1,4 +1,4 @@
-"""The checker refuses sums over a sliding window that do not match the rows of the window."""
+"""The checker refuses a sliding sum that adds or subtracts wrong rows."""
 
 from dataclasses import replace
 from functools import cache

@@ -66,7 +66,6 @@ def test_parts_of_int4_weights_are_int8() -> None:
 
 
 def test_channels_are_split_between_the_groups_of_a_convolution() -> None:
-    """Half of the output channels with half of the groups would read other input channels."""
     net = Net()
     graph = read(net.model(net.conv2d(net.input((1, 8, 8, 6)), 12, groups=3))).graph
     assert possible_shardings(graph, graph.ops[0]) == (

@@ -1,4 +1,4 @@
-"""Sizes of packed constants, which a reader of programs computes without the constants."""
+"""Test the computed sizes of packed constants."""
 
 import numpy as np
 import pytest

@@ -39,7 +39,7 @@ MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""An exchange of axes must save this number of buffered bytes for each byte that it transposes."""
+"""For each transposed byte, an exchange of axes must save at least this number of buffered bytes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
@@ -74,8 +74,8 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
 
 
 def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
-    """Exchange rows and columns where a reduction has columns to add or a window has too many rows. Connected operators
-    whose axes must then be exchanged are changed, too.
+    """Exchange rows and columns where a reduction has columns to add or a window has too many rows. The exchange
+    includes all connected operators that need the new order of axes.
     """
     if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None

@@ -24,7 +24,7 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
 
 
 def _is_product(graph: Graph, op: Op) -> bool:
-    """Return whether an int8 FULLY_CONNECTED without bias reads its filter at run time, as in exported attention."""
+    """Return whether an int8 FULLY_CONNECTED without bias multiplies two matrices that the model computes."""
     operands = [graph.tensors[t] for t in op.inputs if t != ABSENT] if op.type == "FULLY_CONNECTED" else []
     activation = op.options.get("fusedActivationFunction", "NONE")
     if len(operands) != 2 or operands[1].constant or activation != "NONE":

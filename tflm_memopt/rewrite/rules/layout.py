@@ -1,7 +1,7 @@
 """Removes transpositions from models of PyTorch, in which channels come before rows and columns.
 
-A TRANSPOSE reads a whole map before it writes the first row. Operators between convolutions run without transpositions
-if they use the order of axes of the convolutions.
+A TRANSPOSE reads a whole map before it writes the first row. Operators between convolutions get the axis order of the
+convolutions, so that no transposition is needed.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
 
 
 def _order(graph: Graph, op: Op) -> Order | None:
-    """Return the order of axes of a TRANSPOSE with four dimensions whose first axis has size 1 and stays in place."""
+    """Return the axes of a TRANSPOSE with four dimensions if the first axis has size 1 and stays in place."""
     order = integers_of(graph, op, 1) if op.type == "TRANSPOSE" and op.outputs else None
     if order is None:
         return None

@@ -1,7 +1,7 @@
 """Changes right matrices of BATCH_MATMUL that have too many rows for the library, and transposes left ones with adj_x.
 
-Large right matrices occur in attention over long sequences. A right matrix is transposed, or cut into parts that each
-give some columns of the product. The order in which values are added stays the same.
+Large right matrices occur in attention over long sequences. The rule transposes a right matrix, or divides the matrix
+into parts. Each part gives some columns of the product. The order in which values are added stays the same.
 """
 
 import math
@@ -14,7 +14,7 @@ from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 MOST_ROWS = MAX_KERNEL_H - 1
-"""Maximum number of rows of a right matrix, which are read together with one row of the left matrix."""
+"""Maximum number of rows of a right matrix. A kernel reads the right matrix and one row of the left matrix at once."""
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
@@ -53,14 +53,13 @@ def _cut(made: NewOps, matrix: TensorId, parts: int) -> list[TensorId]:
 
 
 def _product(made: NewOps, left: TensorId, part: TensorId) -> TensorId:
-    """Add the product with a part of a right matrix for which adj_y is set."""
     out, columns = made.tensors[made.op.outputs[0]], made.tensors[part].shape[-2]
     y = made.put(out, (*out.shape[:-1], columns))
     return made.add("BATCH_MATMUL", [left, part], y, **{**made.op.options, "adjX": False, "adjY": True})
 
 
 def _joined(made: NewOps, products: Sequence[TensorId]) -> None:
-    """Join the products as matrices of all batches, because the rows of a CONCATENATION are rows of a single matrix."""
+    """Concatenate the products, with the rows of all batches in one matrix."""
     out = made.tensors[made.op.outputs[0]]
     rows, columns = math.prod(out.shape[:-1]), out.shape[-1]
     parts = [made.shaped(y, rows, made.tensors[y].shape[-1]) for y in products]

@@ -1,12 +1,12 @@
 """Converts long windows, for example on raw audio, to windows of few rows that hold several samples each.
 
-The new operator computes several outputs of the original operator from one window. Each output has its own copy of the
-filter, shifted to the samples of the original window. Samples outside the original window have a weight of zero. The
-samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
+The new operator computes several outputs of the original operator from one window. For each output, the new filter has
+a copy of the original filter. Each copy is shifted by one more stride of the original operator. Samples outside the
+original window have a weight of zero. The samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Windows of pools and float32
-operators must therefore consist of whole rows. If windows cannot consist of whole rows, GATHER copies the samples of a
-few windows to one row.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. In pools and in float32
+operators, each new window must consist of whole rows. If windows cannot consist of whole rows, GATHER copies the
+samples of a few windows to one row.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.rewrite.rules.rule import NewOps, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
-"""Maximum number of outputs of the original operator in one row of the new operator."""
+"""The new operator computes at most this number of original outputs from one window."""
 
 
 class _Form(NamedTuple):

@@ -1,7 +1,7 @@
 """Joins dimensions of tensors that have more than four dimensions, as in a group norm.
 
-Dimensions are joined if each operand is broadcast along all of them or along none. A value per
-group of channels is first repeated for each channel.
+Adjacent dimensions are joined if each operand is broadcast along all of these dimensions or along none. Before the
+dimensions are joined, a value for a group of channels is repeated for each channel.
 """
 
 import math
@@ -75,8 +75,7 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return an operand's shape after broadcasting. Only dimensions after the first one that is above 1 and has the
-    output's size are broadcast.
+    """Return an operand's shape after some of its dimensions were broadcast.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

@@ -11,7 +11,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, has, replace_ops, same_number
 
 def rewrite(graph: Graph, pad: Op) -> Graph | None:
     """Move the change of shape before a PAD of [1, steps, channels], so that the next operators read the padded row
-    directly. All readers of the PAD must only put the time steps into one row.
+    directly. Every reader of the PAD must be a RESHAPE to a single row.
     """
     data = graph.tensors[pad.inputs[1]].data if pad.type in ("PAD", "PADV2") and has(pad, 1) else None
     if data is None or data.shape != (3, 2) or pad.outputs[0] in graph.outputs:

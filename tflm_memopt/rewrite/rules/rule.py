@@ -19,7 +19,7 @@ class Rule(Protocol):
     @property
     def __name__(self) -> str: ...
     def rewrite(self, graph: Graph, op: Op) -> Graph | None:
-        """Return the graph after a rewrite of operators that begin with `op`, or None if the operators stay."""
+        """Rewrite `op`, and possibly operators after `op`. Return the new graph, or None if the rule does not apply."""
         ...
 
 

@@ -11,8 +11,8 @@ NHWC_TO_NCHW = [0, 3, 1, 2]
 
 
 def rewrite(graph: Graph, transpose: Op) -> Graph | None:
-    """Apply one or two MEANs after a TRANSPOSE to the NHWC tensor. Each MEAN must be the only reader of its input. A
-    tensor between two MEANs keeps its scale, so that its values are rounded as before.
+    """Remove a TRANSPOSE to NCHW before one or two MEANs, which then read the NHWC tensor. Each MEAN must be the only
+    reader of its input. A tensor between two MEANs keeps its scale, so that its values are rounded as before.
     """
     if transpose.type != "TRANSPOSE" or integers_of(graph, transpose, 1) != NHWC_TO_NCHW:
         return None
