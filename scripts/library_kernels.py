@@ -251,8 +251,6 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_squared_difference_s8", elementwise.square_difference, BINARY),
         LibraryKernel("tmo_mul_scalars_s8", elementwise.multiply, BINARY | _scales("out")),
         LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
-        _of_elements(elementwise.greater, 4, "greatest_s8", sign=1),
-        _of_elements(elementwise.smaller, 4, "smallest_s8"),
         LibraryKernel("tmo_compare_s8", elementwise.compare, BINARY | {"left": "8", "wanted": "k->op->wanted"}),
         LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
         LibraryKernel(

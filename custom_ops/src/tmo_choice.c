@@ -24,34 +24,35 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* Computes n bytes of a MAXIMUM or MINIMUM operator. A step is 1, or 0 if the operand repeats the same four bytes. */
-TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
-#if TMO_CORE_DSP
-  const int32_t inverted = smaller ? -1 : 0; /* the greater of two inverted bytes is the inverse of the smaller byte */
-  for (; n >= 4; n -= 4, x += 4 * x_step, other += 4 * other_step, out += 4) {
-    tmo_put_int32(out, tmo_greater_bytes(tmo_word(x) ^ inverted, tmo_word(other) ^ inverted) ^ inverted);
+static TMO_ALWAYS_INLINE void put_greater(const int8_t *x, const int8_t *other, int8_t *out, bool smaller, bool wide) {
+  const int32_t a = wide ? tmo_int16_at(x) : *x, b = wide ? tmo_int16_at(other) : *other;
+  const int32_t y = (smaller ? a < b : a > b) ? a : b;
+  if (wide) {
+    tmo_put_int16(out, y);
+  } else {
+    *out = (int8_t)y;
   }
-#else
-  if ((x_step & other_step) != 0) {
-    (smaller ? tmo_smallest_s8 : tmo_greatest_s8)(NULL, x, other, out, n);
-    return;
-  }
-#endif
-  for (; n > 0; --n, x += x_step, other += other_step) *out++ = (*x > *other) != smaller ? *x : *other;
 }
 
-/* Computes n bytes of a MAXIMUM_S16 or MINIMUM_S16 operator, with the same steps as greater_run(). */
-TMO_OWN_FRAME static void greater_run_s16(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
 #if TMO_CORE_DSP
-  const int32_t inverted = smaller ? -1 : 0;
-  for (; n >= 4; n -= 4, x += 4 * x_step, other += 4 * other_step, out += 4) {
-    tmo_put_int32(out, tmo_greater_halves(tmo_word(x) ^ inverted, tmo_word(other) ^ inverted) ^ inverted);
-  }
+static TMO_ALWAYS_INLINE int32_t greater_word(int32_t a, int32_t b, bool smaller, bool wide) {
+  if (wide) return smaller ? tmo_lesser_halves(a, b) : tmo_greater_halves(a, b);
+  return smaller ? ~tmo_greater_bytes(~a, ~b) : tmo_greater_bytes(a, b); /* the smaller byte is the inverse of the greater inverted byte */
+}
 #endif
-  for (; n > 0; n -= 2, x += 2 * x_step, other += 2 * other_step, out += 2) {
-    const int32_t a = tmo_int16_at(x), b = tmo_int16_at(other);
-    tmo_put_int16(out, (a > b) != smaller ? a : b);
+
+/* Computes n bytes of a MAXIMUM or MINIMUM operator. A step is 1, or 0 if the operand repeats the same eight bytes. */
+static TMO_ALWAYS_INLINE void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller,
+                                          bool wide) {
+  const uint32_t item = wide ? 2 : 1, most = 4 * item;
+  for (; n >= most; n -= most, x += most * x_step, other += most * other_step, out += most) {
+#if TMO_CORE_DSP
+    TMO_UNROLLED for (uint32_t i = 0; i < most; i += 4) tmo_put_int32(out + i, greater_word(tmo_word(x + i), tmo_word(other + i), smaller, wide));
+#else
+    TMO_UNROLLED for (uint32_t i = 0; i < most; i += item) put_greater(x + i, other + i, out + i, smaller, wide);
+#endif
   }
+  for (; n > 0; n -= item, x += item * x_step, other += item * other_step, out += item) put_greater(x, other, out, smaller, wide);
 }
 
 /* Computes an output row of MAXIMUM or MINIMUM. If possible, the function computes all pixels of the row at once. */
@@ -64,17 +65,26 @@ static TMO_ALWAYS_INLINE void greater_row(const tmo_kernel *k, const tmo_window 
     pixels = 1;
   }
   for (; pixels > 0; --pixels, x += k->pixel_step[0], other += k->pixel_step[1], out += n) {
-    const uint32_t repeated[2] = {wide ? 0x00010001u * (uint16_t)tmo_int16_at(x) : 0x01010101u * (uint8_t)*x,
-                                  wide ? 0x00010001u * (uint16_t)tmo_int16_at(other) : 0x01010101u * (uint8_t)*other};
+    const uint32_t first = wide ? 0x00010001u * (uint16_t)tmo_int16_at(x) : 0x01010101u * (uint8_t)*x;
+    const uint32_t second = wide ? 0x00010001u * (uint16_t)tmo_int16_at(other) : 0x01010101u * (uint8_t)*other;
+    const uint32_t repeated[4] = {first, first, second, second};
     const int8_t *const words = (const int8_t *)repeated;
-    (wide ? greater_run_s16 : greater_run)(steps[0] != 0 ? x : words, steps[0], steps[1] != 0 ? other : words + 4, steps[1], out, n, smaller);
+    greater_run(steps[0] != 0 ? x : words, steps[0], steps[1] != 0 ? other : words + 8, steps[1], out, n, smaller, wide);
   }
 }
 
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  greater_row(k, window, out, tmo_is_kind(k->op, TMO_OP_MINIMUM), false);
+  if (tmo_is_kind(k->op, TMO_OP_MINIMUM)) {
+    greater_row(k, window, out, true, false);
+  } else {
+    greater_row(k, window, out, false, false);
+  }
 }
 
 void tmo_greater_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  greater_row(k, window, out, tmo_is_kind(k->op, TMO_OP_MINIMUM_S16), true);
+  if (tmo_is_kind(k->op, TMO_OP_MINIMUM_S16)) {
+    greater_row(k, window, out, true, true);
+  } else {
+    greater_row(k, window, out, false, true);
+  }
 }

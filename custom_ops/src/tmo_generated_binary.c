@@ -97,10 +97,6 @@ void tmo_prelu_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     }
   }
 }
-TMO_COMBINE_FOUR(tmo_greatest_s8, int8_t, int32_t, ,
-  int32_t r3 = (int32_t)((uint32_t)x * (uint32_t)1), r4 = (int32_t)((uint32_t)other * (uint32_t)1), r5 = (r3 > r4 ? r3 : r4),
-          y = (int32_t)((uint32_t)r5 * (uint32_t)1);)
-TMO_COMBINE_FOUR(tmo_smallest_s8, int8_t, int32_t, , int32_t y = (x < other ? x : other);)
 
 void tmo_compare_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];

@@ -111,7 +111,6 @@ typedef void tmo_make_elements(const tmo_op *op, const void *a, const void *b, v
 TMO_LINKAGE tmo_make_elements tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_make_elements tmo_sum_f32, tmo_difference_f32, tmo_product_f32;                                  /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_make_elements tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
-TMO_LINKAGE tmo_make_elements tmo_greatest_s8, tmo_smallest_s8;                                                  /* MAXIMUM, MINIMUM */
 TMO_LINKAGE tmo_make_elements tmo_clamped_f32, tmo_raised_f32;                                                   /* CLAMP_F32 */
 TMO_LINKAGE tmo_make_elements tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
 TMO_LINKAGE tmo_make_elements tmo_negative_f32, tmo_square_f32, tmo_root_f32, tmo_reciprocal_root_f32, tmo_exponential_f32; /* CURVE_F32 */

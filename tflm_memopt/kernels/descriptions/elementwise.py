@@ -212,7 +212,6 @@ square_difference = binary(
     _square_of_difference,
 )
 greater = binary("greater", "y = x or other, of which sign * y is the greater", _greater)
-smaller = binary("smaller", "y = the smaller of x and other", lambda b, x, z: b.compute("min", Type.INT8, x, z))
 compare = binary(
     "compare", "y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both", _compare
 )
