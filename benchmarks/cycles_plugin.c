@@ -4,8 +4,8 @@
  * builds this plugin and reads its output.
  *
  * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`.
- * After a segment, the program adds its ticks to one of the 8-byte counters at address `marks` (tests/cores/runner.c).
- * Counter i counts the ticks of operator i of the model. */
+ * After a segment, the program adds the segment's ticks to a counter of 8 bytes (tests/cores/runner.c). The counters
+ * are at address `marks`. Counter i counts the ticks of operator i of the model. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

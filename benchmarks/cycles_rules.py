@@ -115,8 +115,8 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. No cycle is saved if the second instruction
-    uses the loaded value as an address.
+    """Whether a load or store directly after a load takes one cycle less. If the loaded value is the address of the
+    load or store, no cycle is saved.
     """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""
@@ -185,7 +185,8 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. A product of small factors takes fewer cycles.
+"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take the fewest
+cycles.
 """
 _SMALL = {
     "store": 2,

@@ -57,6 +57,6 @@ def table(folder: Path) -> str:
         "",
         f"The table states the predicted bytes of the whole arena. The bytes are counted as {conventions}.",
         "The column *smallest arena* has the smallest size with which AllocateTensors succeeds.",
-        "The column *lower bound* has a size below which no layout of the chosen groups is possible.",
+        "No layout of the chosen groups can take fewer bytes than the column *lower bound* states.",
         "F is the ratio of multiply-accumulates, rewritten model to original.",
     ])  # fmt: skip

@@ -1,8 +1,8 @@
 """Count the instructions of one inference on a core that QEMU emulates, and compare them with those of TFLM's kernels.
 
 The script converts each .tflite file of the folder for the core, with `--int8-io`. The plans compute no value twice.
-Operators that the rewritten model leaves to TFLM are not counted, and the table marks their models. Equal instruction
-counts do not mean equal cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
+Operators that the rewritten model leaves to TFLM are not counted. The table marks models with such operators. Equal
+instruction counts do not mean equal cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
 """
 
 import json

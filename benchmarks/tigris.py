@@ -1,7 +1,6 @@
-"""Compare RAM, slow memory, work and time with the published figures of TiGrIS, which also plans a fast and a slow
-memory.
+"""Compare RAM, slow memory, work and time with the published figures of TiGrIS, a planner for a fast and a slow memory.
 
-The networks have the layers that the repository of TiGrIS states, and random weights.
+The networks have random weights. The repository of TiGrIS states the layers.
 """
 
 from collections.abc import Iterator, Sequence

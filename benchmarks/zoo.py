@@ -1,4 +1,4 @@
-"""List the RAM of many networks before and after their conversion, and why operators were left to TFLM."""
+"""List the RAM of many networks before and after their conversion, and the reasons why TFLM runs some operators."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def table(folder: Path) -> str:
     return "\n".join([
         markdown(TITLES, (cells for cells, _ in rows), left=2),
         "",
-        f"The table has predicted bytes of whole arenas: {conventions}.",
+        f"The table states predicted sizes of whole arenas in bytes: {conventions}.",
         f"{RUNS} random and 3 extreme inputs gave the same output bytes.",
     ])  # fmt: skip
 

@@ -96,7 +96,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # In zip files, 3 stands for Unix.
+            entry.create_system = 3  # The value 3 marks a zip entry that was made on Unix.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

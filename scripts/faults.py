@@ -41,7 +41,7 @@ SECONDS = 1800
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )
-"""Code that Python runs at its start, so that it imports the copied package instead of the installed package."""
+"""Python runs this code at its start, and then imports the copied package instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)

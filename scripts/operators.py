@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Constraints of almost all operators, which the page lists only once."""
+"""Almost all operators have these constraints, so the page lists the constraints only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 

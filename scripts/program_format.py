@@ -215,8 +215,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a C union. Fields without comments stand in one line. Gaps that align fields are
-    fields of the struct themselves, because some compilers do not align fields.
+    """Fields that share bytes are in a C union. Fields without comments share a line. Gaps that align fields are fields
+    of the struct themselves, because some compilers do not align fields.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -325,7 +325,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """If a line of the drawing ends within a field, only the first part of the field has its name."""
+    """If a field continues in the next line of the drawing, only its first part has the field's name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""

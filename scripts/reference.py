@@ -26,9 +26,9 @@ of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmw
 and, if there is one, the Arduino core. The column *radio* has the additional RAM and flash of the radio stack.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
-exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
-not counted. If `fit` prints *without radio*, the radio stack is not counted. A model that only fits in the external RAM
-counts as a model that does not fit.
+exceed the *largest block* of RAM. `fit` does not count your own variables, the objects of interpreter and resolver, and
+a stack deeper than that of `Invoke()`. If `fit` prints *without radio*, the radio stack is not counted. A model that
+only fits in the external RAM counts as a model that does not fit.
 
 **MHz** is the clock in the board's definition. Without a clock in the definition, **MHz** is the chip's highest clock.
 The column *waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The

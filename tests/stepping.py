@@ -1,4 +1,4 @@
-"""Runs two models with a state step by step under TFLM."""
+"""Runs two models that keep a state under TFLM, one inference after the other."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Cores of most tests. Cortex-M7 runs the code of Cortex-M4, and `make soak KIND=cores` tests Cortex-M7."""
+"""Cores on which most tests run. Cortex-M7 runs the code of Cortex-M4, and `make soak KIND=cores` tests Cortex-M7."""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
 DSP = ("m4", "m33")
 ONE = ("m4",)

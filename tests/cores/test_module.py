@@ -126,7 +126,9 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The report's flash is an upper bound of the linked flash, and the report's RAM is exact apart from alignment."""
+    """The report's flash is at least the flash of the linked program, and the report's RAM is exact apart from
+    alignment.
+    """
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

@@ -26,7 +26,7 @@ class Case:
     int8_io: bool = False
     runs: int = 20
     overhead: float = 1.0
-    """Maximum ratio of multiply-accumulates, rewritten model to original model."""
+    """The rewritten model may compute at most this many times the multiply-accumulates of the original."""
     input: str = "arena"
     max_macs: float | None = None
     """If `max_macs` is None, the rewritten model computes no value twice."""

@@ -23,7 +23,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Return a damaged copy of one of the `models`, which may still be valid. One seed always gives one sequence of
+    """Damage a copy of one of the `models`. The returned copy may still be valid. One seed always gives one sequence of
     bytes.
     """
     rng, models = random.Random(seed), models or corpus()

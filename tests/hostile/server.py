@@ -40,7 +40,7 @@ CPU_SECONDS = 10
 TFLM_CPU_SECONDS = 1
 MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""Ratio of the limit of a child process's real time to the limit of its CPU time."""
+"""The real time of a child process may be this many times its limit of CPU time."""
 REPORTED = 1 / 4
 
 Answer = tuple[Outcome, str]

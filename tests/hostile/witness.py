@@ -20,7 +20,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Number of bytes between two tensors and initial value of all memory, for each run."""
+"""For each run: the number of bytes between two tensors, and the value that fills the memory."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 SUMS = frozenset({"MEAN", "SUM"})
@@ -55,8 +55,8 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
 
     RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
     reads missing dimensions of a filter from the bytes after the filter's shape. If the filter has too few channels,
-    DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN add values to sums
-    beyond their scratch buffer.
+    DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN write sums beyond the end of their
+    scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

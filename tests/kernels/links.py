@@ -84,7 +84,7 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Exchange the rows of an inference. Yield WAIT while the device waits, and a status at the end."""
+        """Send and receive the rows of an inference. Yield WAIT while the device waits, and a status at the end."""
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:

@@ -30,7 +30,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Each argument is the index of an operator, or a pair of a number of repetitions and the repeated operators."""
+    """Each argument is an operator's index, or a tuple with the number of repetitions and the operators to repeat."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items

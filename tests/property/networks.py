@@ -1,4 +1,4 @@
-"""Describes random networks by recipes, which are small enough for a failing test's message."""
+"""Describes random networks by recipes. A recipe is small enough for the message of a failed test."""
 
 import math
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. The layers of a network have kinds from one of the `sets`."""
+    """Draw networks of up to `most` layers. Each network uses the kinds of layers in one of the `sets`."""
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))

@@ -1,4 +1,4 @@
-"""Checker or validator refuse damaged plans, or the plans still give the right bytes."""
+"""A damaged plan that the checker and the validator accept gives the right bytes."""
 
 import json
 import random
@@ -23,9 +23,9 @@ from tflm_memopt.runtime.verify import verify
 PLANS = 20
 """Number of damaged plans of each network."""
 REFUSED = "the program is damaged"
-"""Text of the error of the validator on the device."""
+"""Error text of the validator that runs on the device."""
 UNUSED = frozenset({"schema", "lower_bound", "proven", "target", "layout", "first", "last", "macs"})
-"""Fields that influence no program, and fields that every plan must have."""
+"""Fields that the test does not damage: a plan must have them, or no program depends on them."""
 
 Path = tuple[str | int, ...]
 

@@ -1,4 +1,4 @@
-"""Removing channels without influence changes no output byte, and TFLM's values are in the computed ranges."""
+"""No output byte changes if channels without influence are removed, and TFLM's values are in the computed ranges."""
 
 import random
 from collections.abc import Iterator

@@ -232,7 +232,7 @@ def tensors_placed_by_another_tool(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """All weights of the first filter are -128, which no converter writes, and those of the second filter are 0."""
+    """All weights of the first filter are -128, which no converter writes. All weights of the second filter are 0."""
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)

@@ -152,7 +152,7 @@ BRANCHED = Recipe(
 )
 
 ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
-"""Each device computes one row, so that height and width are exchanged."""
+"""If each of two devices computes one row, the converter exchanges height and width."""
 
 
 @pytest.mark.slow

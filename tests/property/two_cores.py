@@ -37,9 +37,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
-    """Return a checked plan for two cores and the rewritten model, or None if no layer can be divided between two
-    cores.
-    """
+    """Return the checked plan and the rewritten model, or None if no layer can be divided between two cores."""
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = make_plan(source.graph, options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):

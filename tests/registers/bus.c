@@ -86,7 +86,7 @@ static void write_field(unsigned id, uint32_t value) {
 void mmio_write32(uintptr_t address, uint32_t value) {
   int known = 0;
   ++stores;
-  /* Writes all fields of a word. Fields whose writes start something are written last. */
+  /* Writes all fields of a word. A field that makes the peripheral act is written last. */
   for (int acts = 0; acts < 2; ++acts) {
     for (unsigned i = 0; i < bus_count; ++i) {
       const bus_field *f = &bus_fields[i];

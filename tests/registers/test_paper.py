@@ -57,14 +57,14 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """In figure 6.5 (a), all reads may be combined."""
+    """In figure 6.5 (a) of the dissertation, all reads may be combined."""
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """In figure 6.5 (b) of the paper, a separate access reads intStatus."""
+    """In figure 6.5 (b) of the dissertation, a separate access reads intStatus."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE

@@ -139,12 +139,14 @@ def pools(cases: range) -> list[Failure]:
 
 
 def builds(cases: range) -> list[Failure]:
-    """Damage programs whose headers list no parts of the library, and run them in a library without random parts."""
+    """Damage programs that do not list the parts of the library that they need. Run the programs in a library that
+    lacks randomly chosen parts.
+    """
     folder = emptied(FOLDER / f"builds{cases.start}")
     rng = random.Random(cases.start)
     share = rng.choice((0, 0.2, 0.5, 0.8, 0.95))
     needs = Needs(WHOLE.kinds, WHOLE.packings, sum(1 << part for part in Part if rng.random() < share))
-    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # Without some parts, C functions may be unused.
+    command = " ".join([SANITIZED, "-w", *part_of(needs)])  # A library that lacks parts may have unused functions.
     return damaged(cases, folder, without_listed_parts(write_samples(folder)), ((command, len(cases)),))
 
 

@@ -1,4 +1,4 @@
-"""Exchanging rows and columns of a network that uses the mean of each column changes no output byte."""
+"""If a network computes the mean of each column, rows and columns are exchanged without a change of an output byte."""
 
 from unittest.mock import patch
 

@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE of all types give TFLM's bytes, also at rounding limits."""
+"""QUANTIZE and DEQUANTIZE of all types give TFLM's bytes for random values and for values at rounding limits."""
 
 import numpy as np
 import pytest

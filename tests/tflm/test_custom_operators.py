@@ -1,4 +1,4 @@
-"""The predicted arenas of TFLM's own custom operators equal those in the official wheel."""
+"""For TFLM's own custom operators, the predicted arena equals the arena in the official wheel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""GATHER from a constant table, and reductions of its output, give TFLM's bytes."""
+"""GATHER from a constant table, and reductions of GATHER's output, give TFLM's bytes."""
 
 import numpy as np
 import pytest

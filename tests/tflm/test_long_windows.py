@@ -1,4 +1,6 @@
-"""Windows along one axis may be longer than 64 samples, the library's maximum height of a window."""
+"""The converter accepts windows along one axis of more than 64 samples, although the library's windows have at most 64
+rows.
+"""
 
 import random
 

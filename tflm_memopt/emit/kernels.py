@@ -11,8 +11,8 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Masks of the operator types, weight orders and executor parts that programs need. Bit n of a mask stands for
-    value n of the enumeration.
+    """Bit masks that state which operator types, weight orders and parts of the executor some programs need. Bit n of a
+    mask stands for value n of the enumeration.
     """
 
     kinds: int = 0

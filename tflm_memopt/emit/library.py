@@ -14,7 +14,7 @@ SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Return the folder of the C library's sources. Raises RuntimeUnavailable if it is missing."""
+    """Return the folder of the C library's sources. Raises RuntimeUnavailable if the folder is missing."""
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found

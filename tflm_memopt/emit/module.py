@@ -39,7 +39,7 @@ class Module:
     sizes: Mapping[TensorId, int]
     arena: int
     at: Mapping[TensorId, int]
-    """Arena offset in bytes of each input and output, both of the model and of its custom operators."""
+    """Arena offsets in bytes of the model's inputs and outputs, and of the custom operators' inputs and outputs."""
     ports: Ports
     """Inputs and outputs in the order of the .tflite file. A streamed input has the shape of the rows in one push."""
     constants: Mapping[TensorId, bytes]

@@ -186,7 +186,8 @@ class Project:
     files: Texts
     library: bool
     boards: Collection[str]
-    """Ids of boards with enough RAM and flash for the project. If no board has enough, all boards with a suitable core.
+    """Ids of boards with enough RAM and flash for the project. If no board has enough, the field has all boards with a
+    suitable core.
     """
     board: str = ""
     camera: Texts = field(default_factory=dict)

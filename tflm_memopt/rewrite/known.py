@@ -20,14 +20,13 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Tensors with more elements than this are not evaluated, because they are data and not shapes."""
+"""Only tensors with at most this number of elements are evaluated, because a shape is small."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Replace integers that are equal in every inference by constants, and return the graph.
 
-    Operators with an index in `left_alone` keep their operands. Each computed constant gets a new tensor, which
-    distinguishes it from the constants of the file.
+    Operators with an index in `left_alone` keep their operands. Each computed constant gets a new tensor.
     """
     values, makers = evaluated(graph)
     if not makers:

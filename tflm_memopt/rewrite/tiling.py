@@ -2,8 +2,8 @@
 
 A chain is split into tiles of rows and columns (fused tiling of feature maps, FFMT) or into groups of channels (fan-out
 of fused depthwise tiling, FDT). Tiles compute some pixels several times, but groups of channels do not. The fan-in of
-FDT is not used, since a sum of rounded partial sums would change int8 results. The output bytes stay equal, since a PAD
-before a tile writes the zero point as padding.
+FDT is not used, since a sum of rounded partial sums would change int8 results. Before a tile, a PAD writes the zero
+point into the padded pixels, so that the output bytes stay equal.
 """
 
 import math
@@ -63,7 +63,7 @@ class Along:
     after: int = 0
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
-        """Return the range of input indices that outputs [first, end) read, where indices outside the input are
+        """Return the range of input indices that the outputs from `first` to `end` - 1 read. The range may include
         padding.
         """
         low = first * self.stride - self.before
@@ -83,8 +83,8 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
-    """Return the smallest number of output channels that the first operator of a chain may compute at a time. Each
-    larger number must be a multiple of the smallest, because a group of a grouped CONV_2D cannot be divided.
+    """Return the smallest number of output channels that the first operator of a chain may compute at a time. All
+    possible numbers are multiples of the smallest, because a group of a grouped CONV_2D cannot be divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:

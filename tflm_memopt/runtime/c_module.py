@@ -111,9 +111,8 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     """Run a C module. Return the outputs of all runs, or the reason why the module failed.
 
-    The module was made from `model`, the rewritten model. The argument `where` is the place of the input, as in
-    `Changes.input`. The argument `runs` has the whole input of each run, even if the input is streamed, external or
-    sliding.
+    The module was made from `model`, the rewritten model. The argument `where` is a value of `Changes.input`. The
+    argument `runs` has the whole input of each run, even if the input is streamed, external or sliding.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -212,7 +211,7 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 OTHER_MODULE = "not a module of this model"
 GIVEN_UP = 2
-"""Index of the run before which the test program pushes half of another input and resets the module."""
+"""Before the run with this index, the test program pushes half of another input, and resets the module."""
 
 
 def harness(

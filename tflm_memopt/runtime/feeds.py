@@ -82,7 +82,7 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError if a status before the last differs from `expected`."""
+    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -97,7 +97,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # An empty source makes every later read fail.
+    wheel.set_source(TmoSource())  # Without a buffer, every later read fails.
     return status
 
 

@@ -26,7 +26,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
     A custom operator that is the whole model runs on `inputs`, which has values for each run. Custom operators inside a
     larger model run on random values. An iteration may write only to its output row, its sums and its counters. The
-    outputs must equal those of a run in separate buffers, which also finds buffers that overlap.
+    outputs must equal the outputs of a second run, whose buffers do not overlap.
     """
     done = 0
     for region in regions(model):

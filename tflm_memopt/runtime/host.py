@@ -1,4 +1,6 @@
-"""Runs programs in the C executor on this machine (custom_ops/host). A run may check all writes."""
+"""Runs programs in the C executor on this machine (custom_ops/host). The function run_guarded() checks all writes of a
+run.
+"""
 
 import ctypes
 import enum
@@ -223,7 +225,7 @@ def run_guarded(
     """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
 
     The arena starts with random bytes. The run changes the bytes of `state`. Raises ModelError if the executor refuses
-    the program, and PlanError if an iteration writes outside its own pixels, its sums and the counters of its group.
+    the program. Raises PlanError if an iteration writes to bytes outside its output row, sums and counters.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None

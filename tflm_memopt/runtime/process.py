@@ -47,7 +47,7 @@ class Outcome:
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """End of a sentence that begins with "the model" and states the reason for a failure, or "" after success."""
+    """The words that follow "the model" in a message about a failure, or "" after success."""
     seconds: float = 0.0
 
 

@@ -25,7 +25,7 @@ def runnable(data: bytes) -> bytes:
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
     STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid operands
-    stay.
+    are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):

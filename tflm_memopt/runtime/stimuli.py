@@ -17,7 +17,7 @@ INDEX_LIMIT = 127
 """Largest random integer of 32 or 64 bits, for integers that index no table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""Operators that read a table, each with the positions of its operands: the table, and the indices."""
+"""Operators that read a table. The numbers are the positions of the table and of the indices among the operands."""
 
 EXTREME_EVERY = 7
 """In a sequence, one of EXTREME_EVERY inferences has extreme inputs."""

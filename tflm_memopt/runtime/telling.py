@@ -27,8 +27,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the index of the inference with the most differences. The function counts differences between two outputs,
-    and outputs that change if two inputs are exchanged.
+    """Return the index of the inference with the most differences. A difference is a pair of outputs that differ, or an
+    exchange of two inputs that changes an output.
 
     The argument `outputs` has the values of `tensors` in all runs.
     """

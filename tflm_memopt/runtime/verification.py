@@ -53,7 +53,7 @@ class ComparedConstants:
     """Result of comparing the weights, biases, multipliers, shifts and tables of two models."""
 
     equal: int = 0
-    """Number of operators of the rewritten model with the same constants as in the original model."""
+    """Number of rewritten operators whose constants equal the constants of the original operators."""
     unknown: int = 0
     different: tuple[str, ...] = ()
 
@@ -72,16 +72,14 @@ class Verification:
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Reason why the rewritten model did not run, first wrong write, or ""."""
+    """Why the rewritten model did not run, or a description of the first wrong write, or "" after success."""
     module: ModuleRuns | None = None
     """Result of running the C module, or None without a C module."""
     planned_for: str = ""
-    """Kernel library that a model of builtin operators requires, or "any". For models with custom operators, the text
-    is "".
-    """
+    """Kernel library that a model of builtin operators requires, "any", or "" for a model with custom operators."""
     steps: int = 0
     every_value: int = 0
-    """Number of inferences in which a byte of an input takes every value."""
+    """Number of inferences for a test in which each input byte takes all 256 values, one after the other."""
     constants: ComparedConstants | None = None
     """Comparison of the models' constants, or None if no constants were compared."""
     threads: tuple[int, ...] = (1,)

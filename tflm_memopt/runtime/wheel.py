@@ -24,7 +24,7 @@ VERSION = "0.dev20261023182759"
 """Version of TFLM's wheel. The file custom_ops/host/wheel_shim.cpp supports only the binary layout of this version."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds the custom operators. The wheel looks up the name as a global symbol."""
+"""Name of the C function that adds the custom operators. TFLM's wheel finds the function by name."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -57,7 +57,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return random bytes at a 16-byte boundary. The cache keeps the bytes at one address."""
+    """Return random bytes at a 16-byte boundary. The cache keeps the array alive while C code uses its address."""
     return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 
@@ -107,7 +107,7 @@ def exists_here() -> bool:
 
 @functools.cache
 def require() -> Any:
-    """Load the custom operators as a global symbol for the wheel, and return the wheel's module. Raises
+    """Load the library of the custom operators with global symbols, and return the wheel's module. Raises
     RuntimeUnavailable with the name of a missing package.
     """
     # Importing importlib.metadata is slow.

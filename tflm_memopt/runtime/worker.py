@@ -109,7 +109,7 @@ def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[
     """Return the exit code of the child process, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The kernel ends this process when its parent ends.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Linux ends the child when the parent ends.
         os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 

@@ -18,7 +18,7 @@ from proved import proved
 from tables import markdown
 
 MOST = 1.5
-"""Maximum ratio of multiply-accumulates with FFMT to multiply-accumulates of the original model."""
+"""A network with FFMT may compute at most this many times the multiply-accumulates of the original."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {

@@ -59,7 +59,7 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
 
 
 def rounded(channels: float, to: int = 8) -> int:
-    """Round to a multiple of 8: up if the nearest multiple is more than a tenth smaller, and to the nearest otherwise.
+    """Round to the nearest multiple of `to`, or up if the nearest multiple is below 90 % of `channels`.
 
     >>> rounded(0.35 * 96), rounded(0.35 * 24)
     (32, 8)

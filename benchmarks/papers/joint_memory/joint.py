@@ -1,6 +1,6 @@
 """Plan applications of Table 6.6 of Minakova's thesis (chapter 6), whose CNNs are cut into partitions.
 
-The networks are int8 models with random weights. As in the thesis, the megabytes are those of float32 weights and
+The networks are int8 models with random weights. As in the thesis, megabytes are computed for float32 weights and
 activations.
 """
 
@@ -31,7 +31,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def application(number: int) -> tuple[int, float]:
-    """Return the size of int8 activations in bytes, and the size of weights and activations in float32 in megabytes."""
+    """Return the bytes of the int8 activations, and the megabytes of weights and activations as float32."""
     network, count, _ = APPLICATIONS[number]
     (model,) = classifiers.partitions(network)
     parts = classifiers.partitions(network, count)[:-1]

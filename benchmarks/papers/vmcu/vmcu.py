@@ -13,7 +13,7 @@ from proved import proved
 from tables import markdown
 
 ANY = 4.0
-"""Maximum ratio of a plan's multiply-accumulates to the original network's, if pixels may be recomputed."""
+"""If pixels may be recomputed, a plan may have at most this many times the original multiply-accumulates."""
 ALIGNMENT = 16
 """Alignment of tensors in TFLM, in bytes. The paper's formulas do not align tensors."""
 

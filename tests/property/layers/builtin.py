@@ -26,7 +26,7 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add two RESHAPEs of a computed shape, of which TFLM reads one at run time."""
+    """Add two RESHAPEs to a computed shape, one on quantized values and one on float32 values."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
@@ -35,7 +35,7 @@ def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def branched(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an IF whose branches have several operators. Add two IFs if `layer.flag` is set."""
+    """Add an IF whose branches have several operators."""
     shape, affine, number = net.shape(x), net.affine(x), len(net.tree.subgraphs)
     main, others = net.graph, net.tree.subgraphs
     for length in (1, 1 + layer.channels % 3):

@@ -14,7 +14,7 @@ from tflm_memopt.model.reader import read
 
 def compiled(custom_code: str) -> bytes:
     net = Net()
-    scratch = net.tensor((1, 16))  # This is the scratch of the compiler Vela, which no operator writes.
+    scratch = net.tensor((1, 16))  # The compiler Vela adds a scratch tensor that no operator writes.
     return net.model(net.op("CUSTOM", [net.input((1, 8)), scratch], [net.tensor((1, 4))], custom_code=custom_code))
 
 

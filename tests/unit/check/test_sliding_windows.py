@@ -49,7 +49,7 @@ def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
 
 
 def reaches_an_output(graph: RowGraph, tensor: TensorId) -> bool:
-    """A SLICE may leave out rows, so that no output depends on them."""
+    """A SLICE may leave out rows, which then influence no output."""
     readers = [op for op in graph.ops.values() if tensor in op.inputs and not op.leaves and op.writes.row_bytes > 1]
     return tensor in graph.model.outputs or any(
         op.name not in ("SLICE", "STRIDED_SLICE") and reaches_an_output(graph, op.output) for op in readers

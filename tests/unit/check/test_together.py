@@ -1,4 +1,4 @@
-"""The checker compares the programs of several devices: messages match, and no device waits forever."""
+"""The checker refuses programs of several devices if messages do not match, or if a device would wait forever."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A C module has the model's inputs and outputs in the model's order, and `verify --c` finds exchanged ones."""
+"""A C module keeps the order of the model's inputs and outputs, and `verify --c` finds a wrong order."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Test which operators the converter leaves to TFLM, and the messages for users."""
+"""Test which operators the converter leaves to TFLM, and which reasons the messages state."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

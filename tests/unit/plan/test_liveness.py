@@ -1,4 +1,4 @@
-"""The checker accepts two overlapping buffers exactly from the computed minimum distance on."""
+"""The checker accepts two overlapping buffers only if their distance is at least the computed minimum."""
 
 from dataclasses import replace
 from unittest import mock

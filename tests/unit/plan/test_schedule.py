@@ -1,4 +1,4 @@
-"""The chosen order of operators needs the least memory of all orders, for small random graphs."""
+"""For small random graphs, the chosen order of operators needs the least memory of all orders."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The predicted scratch memory of CMSIS-NN's and ESP-NN's kernels is that of their C code."""
+"""The predicted sizes of scratch memory equal the sizes that the C code of CMSIS-NN and ESP-NN returns."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -28,7 +28,7 @@ ALONE = frozenset(
 
 
 def _has_batch(graph: Graph, op: Op) -> bool:
-    """Return whether an operator on a batch cannot run row by row, or reads an operand that is split into images."""
+    """Return whether the operator must be copied for each image of a batch."""
     if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
         return False
     output = graph.tensors[op.outputs[0]]

@@ -2,7 +2,7 @@
 
 In networks such as BC-ResNet, a reduction of columns needs all rows of a map. Networks for many electrodes have windows
 of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a time. The
-output bytes stay equal, since integer sums do not depend on the order, and float32 sums keep their order.
+output bytes stay equal: the order of additions changes only for integers, whose sum is the same in any order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

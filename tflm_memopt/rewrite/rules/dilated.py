@@ -1,6 +1,6 @@
 """Replaces SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND by a convolution with dilation.
 
-TensorFlow's converter writes these operators if several dilated convolutions read one tensor.
+TensorFlow's converter writes the three operators if several dilated convolutions read one tensor.
 """
 
 import math
@@ -12,7 +12,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops
 
 
 def _chain(graph: Graph, op: Op) -> Ops | None:
-    """Return a BATCH_TO_SPACE_ND and all operators back to a SPACE_TO_BATCH_ND."""
+    """Return a BATCH_TO_SPACE_ND, the SPACE_TO_BATCH_ND before it, and all operators between them."""
     if op.type != "BATCH_TO_SPACE_ND":
         return None
     chain = [op]
@@ -51,7 +51,7 @@ def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], t
     whole, result = graph.tensors[first.inputs[0]].shape, graph.tensors[ops[0].outputs[0]].shape
     if len(inside) != 4 or len(outside) != 4 or inside[0] != math.prod(blocks) or whole[0] != 1 or len(blocks) > 2:
         return None
-    # A single block size dilates only one of the two axes.
+    # With a single block size, the rows or the columns are dilated, but not both.
     for dilation in [tuple(blocks)] if len(blocks) == 2 else [(1, blocks[0]), (blocks[0], 1)]:
         read, made = ((1, shape[1] * dilation[0], shape[2] * dilation[1], shape[3]) for shape in (inside, outside))
         alike = [[d for d in shape if d > 1] for shape in (read, whole, made, result)]

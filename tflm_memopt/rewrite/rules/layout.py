@@ -48,7 +48,7 @@ class _Transposed:
     made: NewOps
     new: dict[int, Ops] = field(default_factory=dict)
     there: dict[TensorId, TensorId] = field(default_factory=dict)
-    """Maps each tensor to the transposed tensor with equal values."""
+    """Maps each tensor to a tensor that has the same values in the new order of axes."""
     spared: int = 0
     added: int = 0
 

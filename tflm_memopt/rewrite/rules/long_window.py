@@ -1,4 +1,4 @@
-"""Converts long windows, for example on raw audio, to windows of few rows that hold several samples each.
+"""Converts long windows, for example on raw audio, to windows of few rows. Each row has several samples.
 
 The new operator computes several outputs of the original operator from one window. For each output, the new filter has
 a copy of the original filter. Each copy is shifted by one more stride of the original operator. Samples outside the

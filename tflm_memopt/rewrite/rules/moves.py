@@ -1,5 +1,5 @@
-"""Combines a chain of operators that only move data, such as TILE, TRANSPOSE and SLICE, into one operator. A PAD is
-combined only with later changes of shape.
+"""Combines a chain of operators that only move data, such as TILE, TRANSPOSE and SLICE, into one operator. A PAD can be
+combined with a RESHAPE after the PAD, but not with other operators.
 """
 
 from dataclasses import replace

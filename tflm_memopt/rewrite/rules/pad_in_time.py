@@ -10,8 +10,8 @@ from tflm_memopt.rewrite.rules.rule import NewOps, has, replace_ops, same_number
 
 
 def rewrite(graph: Graph, pad: Op) -> Graph | None:
-    """Move the change of shape before a PAD of [1, steps, channels], so that the next operators read the padded row
-    directly. Every reader of the PAD must be a RESHAPE to a single row.
+    """If a RESHAPE follows a PAD of [1, steps, channels], exchange the RESHAPE and the PAD, so that the next operators
+    read the padded row. Every reader of the PAD must be a RESHAPE to a single row.
     """
     data = graph.tensors[pad.inputs[1]].data if pad.type in ("PAD", "PADV2") and has(pad, 1) else None
     if data is None or data.shape != (3, 2) or pad.outputs[0] in graph.outputs:

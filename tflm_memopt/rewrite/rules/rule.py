@@ -42,7 +42,7 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self) -> Mapping[int, Ops]:
-        """Return the new operators by the index of the old operator, which the last new operator keeps."""
+        """Map the index of the old operator to the new operators. The last new operator gets the old index."""
         return {self.op.index: (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))}
 
     def supported(self) -> Graph | None:
@@ -91,7 +91,7 @@ def refused(graph: Graph, op: Op) -> bool:
 
 
 def has_rows(graph: Graph, op: Op) -> bool:
-    """Return whether the operator can run row by row, which the constraints alone do not ensure."""
+    """Return whether the operator can run row by row."""
     return isinstance(row_op(OperatorContext(graph, op)), RowOp)
 
 

@@ -15,7 +15,7 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
 
 
 def _is_whole(graph: Graph, op: Op) -> bool:
-    """Return whether the output of a PACK consists of all its inputs."""
+    """Return whether a PACK copies every input to the output."""
     shapes, output = {graph.tensors[t].shape for t in op.inputs}, graph.tensors[op.outputs[0]].shape
     axis, count = (int(op.options.get(name, 0)) for name in ("axis", "valuesCount"))
     if count != len(op.inputs) or not -len(output) <= axis < len(output):
