@@ -55,8 +55,18 @@ static TMO_ALWAYS_INLINE void greater_run(const int8_t *x, uint32_t x_step, cons
   for (; n > 0; n -= item, x += item * x_step, other += item * other_step, out += item) put_greater(x, other, out, smaller, wide);
 }
 
+typedef void compute_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n);
+#define GREATER_RUN(name, smaller, wide) \
+  static void name(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n) { \
+    greater_run(x, x_step, other, other_step, out, n, smaller, wide); \
+  }
+GREATER_RUN(greatest_s8, false, false)
+GREATER_RUN(smallest_s8, true, false)
+GREATER_RUN(greatest_s16, false, true)
+GREATER_RUN(smallest_s16, true, true)
+
 /* Computes an output row of MAXIMUM or MINIMUM. If possible, the function computes all pixels of the row at once. */
-static TMO_ALWAYS_INLINE void greater_row(const tmo_kernel *k, const tmo_window *window, int8_t *out, bool smaller, bool wide) {
+static void greater_row(const tmo_kernel *k, const tmo_window *window, int8_t *out, bool wide, compute_run *run) {
   const int8_t *x = window->pixels[0], *other = window->pixels[1];
   const uint32_t *const steps = k->channel_step;
   uint32_t pixels = k->out_width, n = k->out_channels;
@@ -69,22 +79,14 @@ static TMO_ALWAYS_INLINE void greater_row(const tmo_kernel *k, const tmo_window 
     const uint32_t second = wide ? 0x00010001u * (uint16_t)tmo_int16_at(other) : 0x01010101u * (uint8_t)*other;
     const uint32_t repeated[4] = {first, first, second, second};
     const int8_t *const words = (const int8_t *)repeated;
-    greater_run(steps[0] != 0 ? x : words, steps[0], steps[1] != 0 ? other : words + 8, steps[1], out, n, smaller, wide);
+    run(steps[0] != 0 ? x : words, steps[0], steps[1] != 0 ? other : words + 8, steps[1], out, n);
   }
 }
 
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  if (tmo_is_kind(k->op, TMO_OP_MINIMUM)) {
-    greater_row(k, window, out, true, false);
-  } else {
-    greater_row(k, window, out, false, false);
-  }
+  greater_row(k, window, out, false, tmo_is_kind(k->op, TMO_OP_MINIMUM) ? smallest_s8 : greatest_s8);
 }
 
 void tmo_greater_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  if (tmo_is_kind(k->op, TMO_OP_MINIMUM_S16)) {
-    greater_row(k, window, out, true, true);
-  } else {
-    greater_row(k, window, out, false, true);
-  }
+  greater_row(k, window, out, true, tmo_is_kind(k->op, TMO_OP_MINIMUM_S16) ? smallest_s16 : greatest_s16);
 }
