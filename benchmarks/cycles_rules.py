@@ -1,9 +1,10 @@
 """Compute the cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, from Arm's reference manuals.
 
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
-0439 (M4, sections 3.3.1 and 3.3.2). Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random,
-commit 3dfc2ab, "pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two
-words of code is not pipelined. The model assumes that an instruction's cycles depend only on the previous instruction.
+0439 (M4, sections 3.3.1 and 3.3.2). Two rules of M3 and M4 are not in the manuals, but in jnk0le's measurements
+(github.com/jnk0le/random, commit 3dfc2ab, "pipeline cycle test"). A load waits for a preceding store. A 32-bit load
+instruction that lies in two words of code is not pipelined. The model assumes that an instruction's cycles depend only
+on the previous instruction.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Count the instructions of one inference on a core that QEMU emulates, and compare them with those of TFLM's kernels.
+"""Count the instructions of one inference on an emulated core, and the instructions of TFLM's kernels.
 
 The script converts each .tflite file of the folder for the core, with `--int8-io`. The plans compute no value twice.
 Operators that the rewritten model leaves to TFLM are not counted. The table marks models with such operators. Equal

@@ -30,9 +30,10 @@ COLUMNS = (
 
 def table() -> str:
     return markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
-        f"\n\nPublished figures are medians of 30 runs with CMSIS-NN from {SOURCE}. Our figures are the "
-        "whole arena under TFLM for ilp32 and `--target cortex-m4`. The arena includes an input that is not streamed. "
-        "Cycles are modelled for a Cortex-M4, and the range covers every known flash timing."
+        f"\n\nPublished figures are medians of 30 runs with CMSIS-NN from {SOURCE}. Our figures are sizes of the "
+        "whole arena under TFLM for ilp32 and `--target cortex-m4`. If the input is not "
+        "streamed, the arena includes the input. Cycles are modelled for a Cortex-M4, and the range covers every known "
+        "flash timing."
     )
 
 

@@ -125,7 +125,7 @@ class Copy:
     def write(self, file: str, text: str) -> None:
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # A .pyc file states its time in seconds.
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # Python compares .pyc times only in whole seconds.
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 

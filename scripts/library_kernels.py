@@ -40,7 +40,7 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Each kernel for packed weights has the ending of its C name. A host compiles the kernels as plain C loops."""
+"""The text beside each kernel is the end of the kernel's C name. A host compiles the kernels as plain C loops."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
@@ -53,13 +53,13 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. Without an expression, the argument's name is the C expression."""
+    """C expressions for the kernel's arguments. Without an expression, the C code uses the argument's name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """The keys are the first lines of C functions that call the kernel. The values are the arguments of the calls."""
+    """Maps the first line of each C function that calls the kernel to the arguments of the call."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -67,7 +67,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """Each call passes constants as the last arguments, so a compiler can remove the parameters of these arguments."""
+    """Each call passes constants as the last arguments, so that a compiler can remove these parameters."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 

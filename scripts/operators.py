@@ -32,9 +32,9 @@ exceeds one of its limits. For each operator that stays builtin, `tflm-memopt in
 what to change.
 
 The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE divides each
-number by the scale. If the quotient fits an int32, the output is TFLM's byte. If QUANTIZE's quotient is NaN or does not
-fit an int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient that does
-not fit an int32 saturates.
+number by the scale. If the quotient fits an int32, the output equals TFLM's output. If QUANTIZE's quotient is NaN or
+does not fit an int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient
+that does not fit an int32 saturates.
 
 `python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site has a longer
 version of this page, with all limits and all rules that simplify a model.

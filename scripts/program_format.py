@@ -140,10 +140,10 @@ programs. Columns "reads" and "writes" have the size in bytes of an input elemen
 "operands" has the number of operands, or TMO_ANY_NUMBER. Column "scales" has the number of multipliers, which is also
 the number of shifts. TMO_PER_CHANNEL means one scale for all channels, or one scale for each output channel.
 tmo_check_kind.c has a function for each family. For kinds with channel groups, column "channels" states which input
-channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a depthwise filter) or SUMMED (a
-weighted sum of all channels). Kinds without channel groups have the value ANY. Column "row kernel" names the function
-that computes whole rows. Column "pixel kernel" names the function that computes one pixel. TMO_NO_KERNEL means that the
-row kernel also computes single pixels."""
+channels an output channel needs. OWN means the same channel, FILTERED means one channel and a depthwise filter, and
+SUMMED means a weighted sum of all channels. Kinds without channel groups have the value ANY. Column "row kernel" names
+the function that computes whole rows. Column "pixel kernel" names the function that computes one pixel. TMO_NO_KERNEL
+means that the row kernel also computes single pixels."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip
@@ -215,8 +215,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a C union. Fields without comments share a line. Gaps that align fields are fields
-    of the struct themselves, because some compilers do not align fields.
+    """Fields that share bytes are in a C union. Fields without comments share a line. Padding between fields is
+    declared as a field, because some compilers do not align fields.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]

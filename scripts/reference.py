@@ -30,20 +30,20 @@ exceed the *largest block* of RAM. `fit` does not count your own variables, the 
 a stack deeper than that of `Invoke()`. If `fit` prints *without radio*, the radio stack is not counted. A model that
 only fits in the external RAM counts as a model that does not fit.
 
-**MHz** is the clock in the board's definition. Without a clock in the definition, **MHz** is the chip's highest clock.
-The column *waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The
-[modelled cycles](cycles.md) depend on the wait states.
+**MHz** is the clock in the board's definition or, if the definition has no clock, the chip's highest clock. The column
+*waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The [modelled
+cycles](cycles.md) depend on the wait states.
 
 **Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash.
 
 * The model file is counted exactly.
-* A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
-  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice.
-  M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on RV32.
+* A rewritten model needs the C library. The library's size is the sum of the parts that the model needs. The parts were
+  measured on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted
+  twice. M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on RV32.
 * TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
-  was not measured, its size is estimated as the median of all measured kernels. Other versions of TFLM, CMSIS-NN and
-  larger resolvers have other sizes.
+  was not measured, its size is estimated as the median of all measured kernels. The sizes differ for other versions of
+  TFLM, for CMSIS-NN and for larger resolvers.
 """
 
 

@@ -18,7 +18,7 @@ KEYWORDS, OTHER_WORDS = 10, 30
 """Each of the first KEYWORDS words has its own class, and all other words share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""Frequencies of a machine without faults, as fractions of a spectrogram's highest frequency."""
+"""A machine without faults has these frequencies, as fractions of the highest frequency of a spectrogram."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:

@@ -23,7 +23,7 @@ from synthetic import Floats, Labels
 HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
-"""The wake word network reads WINDOW frames in each inference. STEP of the frames are new."""
+"""Each inference of the wake word network reads WINDOW frames. The last STEP frames are new."""
 TESTS = 1000
 CALIBRATION = 200
 """Number of samples from which the int8 scales are computed."""

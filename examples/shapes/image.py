@@ -11,7 +11,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.verify import sample
 
 IMAGE = 22
-"""The test image with this index is a star."""
+"""IMAGE is the index of a test image that shows a star."""
 
 
 def header() -> str:

@@ -79,7 +79,7 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """For each four channels, flash holds the biases, the weights, and then each channel's multiplier, added constant
+    """For every four channels, flash holds the biases, the weights, and then each channel's multiplier, added constant
     and right shift. For every three taps, the weights of two taps are interleaved, and the third tap's weights follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
@@ -100,8 +100,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """For each four channels, flash holds weights, biases, multipliers and shifts, in this order. After sixteen weights
-    of one channel, sixteen weights of the next channel follow.
+    """For every four channels, flash holds weights, biases, multipliers and shifts, in this order. After sixteen
+    weights of one channel, sixteen weights of the next channel follow.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")

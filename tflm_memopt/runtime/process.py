@@ -1,6 +1,4 @@
-"""Runs models under TFLM in a separate process (worker.py). The process stays alive for further models until the caller
-ends.
-"""
+"""Runs models under TFLM in a separate process (worker.py). The process runs until the caller ends."""
 
 import atexit
 import contextlib

@@ -156,10 +156,10 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run further cases while time is left. The argument `drawn` is the number of earlier random inferences.
+        """Run more test cases until the time limit. The argument `drawn` is the number of earlier random inferences.
 
-        Return the outcomes, the number of further cases, and how many of the further cases every_value() made. If no
-        time is left, the outcomes are `first`.
+        Return the outcomes, the number of added cases, and how many of the added cases every_value() made. If no time
+        is left, the outcomes are `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

@@ -1,4 +1,4 @@
-"""Predicted arenas equal those of TFLM on a Cortex-M4 and in the official wheel."""
+"""Predicted arenas equal TFLM's arenas on a Cortex-M4 and in the official wheel."""
 
 import contextlib
 import importlib
