@@ -34,9 +34,12 @@ class _Drawn:
             kinds = [kind for kind in kinds if kind not in ("svdf", "lstm")]
         if not REMEMBERING & set(kinds):
             kinds.append(rng.choice(sorted(REMEMBERING - {"lstm", "svdf"})))
+        made = []
         for kind in kinds:
             x = self._layer(x, kind)
-        return net.model(net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x)
+            made.append(x)
+        last = net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x
+        return net.model(last, *(t for t in made if t != last and rng.random() < 0.15))
 
     def _window(self, x: int, old: int) -> int:
         self.states += 1

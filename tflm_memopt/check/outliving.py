@@ -9,7 +9,7 @@ models with a sliding input are checked in sliding.py.
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import STATE, Graph, Op
+from tflm_memopt.model.graph import STATE, VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
@@ -25,7 +25,7 @@ def check_outliving(graph: RowGraph) -> None:
         of = stated[key]
         wrong = ""
         if op.state_write:
-            wrong = _writes_state(op, of)
+            wrong = _writes_state(op, of, graph.model)
         elif op.older is not None:
             writer = writers.get(op.older)
             if writer is None or writer.inputs[0] != op.inputs[0]:
@@ -39,15 +39,23 @@ def check_outliving(graph: RowGraph) -> None:
             raise PlanError(f"operator {of.index} {op.name}: {wrong}")
 
 
-def _writes_state(op: RowOp, of: Op) -> str:
+def _writes_state(op: RowOp, of: Op, model: Graph) -> str:
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0
-    if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:
+    kept, asked = (_without_views(model, tensor) for tensor in (op.inputs[0], of.inputs[0]))
+    if state is None or of.options.get(STATE) != state.tensor or kept != asked:
         return "it keeps another tensor than the model"
     if op.writes.h != count or any(op.rows_read(0, y) != (r := new.h - count + y, r + 1) for y in range(count)):
         return f"it does not keep the last {count} of {new.h} rows"
     moves = op.moves.moves if op.moves else ()
     return "" if moves == (Move(0, 0, 0, 0, new.row_bytes),) else "it does not keep rows as they are"
+
+
+def _without_views(model: Graph, tensor: TensorId) -> TensorId:
+    """Return the tensor whose bytes a view shares, or `tensor` if it is no view."""
+    while (op := model.producer(tensor)) and op.type == VIEW:
+        tensor = op.inputs[0]
+    return tensor
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:

@@ -24,6 +24,14 @@ def streamed() -> RowGraph:
     return row_graph(net, net.conv2d(rows, 6, kernel=(5, 1), stride=(2, 1), padding="VALID"))
 
 
+def kept_and_wanted() -> RowGraph:
+    """The kept rows are a RESHAPE, which is also an output of the model."""
+    net = Net(1)
+    x = net.reshape(net.fully_connected(net.input((1, 8)), 8), (1, 1, 1, 8))
+    rows = Streaming(net, setup=False).window("a", x, 3)
+    return row_graph(net, net.conv2d(rows, 6, kernel=(4, 1), padding="VALID"), x)
+
+
 def remembering() -> RowGraph:
     net = Net(1)
     return row_graph(net, memories.svdf(net, net.input((1, 8)), 4, memory=6))
@@ -80,7 +88,7 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("made", [streamed, remembering, recurrent])
+@pytest.mark.parametrize("made", [streamed, kept_and_wanted, remembering, recurrent])
 def test_right_graphs_pass(made: Callable[[], RowGraph]) -> None:
     check_outliving(made())
 
