@@ -11,7 +11,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import QUICKLY, thinned
 from models import DEFAULT, Net
-from moving import concatenation, mirror_pad, slice_, split
+from moving import batch_to_space, concatenation, mirror_pad, slice_, space_to_batch, split
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
@@ -255,6 +255,16 @@ def padded_views_of_another_zero_point(net: Net) -> bytes:
     for view in steps, image:
         net.graph.tensors[view].quantization.zeroPoint = np.array([100], np.int64)
     return net.model(net.conv2d(steps, 3, kernel=(1, 3)), net.conv2d(image, 3, kernel=(3, 3)))
+
+
+@odd
+def a_dilated_convolution_whose_parts_have_another_zero_point(net: Net) -> bytes:
+    """TFLM's SPACE_TO_BATCH_ND copies bytes, and ignores the zero point of its output."""
+    x = net.pad(first(net), [(0, 0), (2, 2), (2, 2), (0, 0)])
+    blocks = space_to_batch(net, x, (2, 2), [(0, 0), (0, 0)])
+    net.graph.tensors[blocks].quantization.zeroPoint = np.array([90], np.int64)
+    y = net.conv2d(blocks, 4, kernel=(3, 3), padding="VALID")
+    return net.model(batch_to_space(net, y, (2, 2), [(0, 0), (0, 0)]))
 
 
 @odd

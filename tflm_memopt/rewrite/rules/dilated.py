@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import CONVOLUTIONS
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops, same_numbers
 
 
 def _chain(graph: Graph, op: Op) -> Ops | None:
@@ -35,6 +35,10 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
         return None
     named = ("dilationHFactor", "dilationWFactor", "strideH", "strideW")
     if conv.options.get("padding") != "VALID" or any(conv.options.get(name, 1) != 1 for name in named):
+        return None
+    if not all(
+        same_numbers(*(graph.tensors[t] for t in (op.inputs[0], op.outputs[0]))) for op in ops if op is not conv
+    ):
         return None
     shapes = _shapes(graph, ops)
     found = _dilated(graph, ops, *shapes).supported() if shapes else None
