@@ -518,4 +518,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""A PC runs these kernels as C code. A microcontroller runs hand-written assembly instead."""
+"""A PC runs these kernels as C code. A microcontroller has the same kernels in hand-written assembly."""

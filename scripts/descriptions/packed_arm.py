@@ -1,6 +1,6 @@
 """Describes kernels for weights that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). The
 kernels compute TFLM's ConvPerChannel, DepthwiseConvPerChannel and FullyConnected. A PC runs the kernels as C, and a
-core runs assembly instead.
+microcontroller runs assembly.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
