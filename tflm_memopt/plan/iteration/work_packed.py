@@ -11,9 +11,10 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.codes import Part
-from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, PACKED_PIXELS, ROOM_FOR_PIXELS
+from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, MAX_TAPS, PACKED_PIXELS, ROOM_FOR_PIXELS
 from tflm_memopt.ops import kernel_choice
-from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_values
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.rowop import Window
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows, iterations, named, stripes
 from tflm_memopt.plan.nest import Ints
 
@@ -59,8 +60,39 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         return named(replace(done, read=0), "direct")
     if w.makes_single_pixels(Packing.DSP_CONV) or (w.columns == 1 and not w.rows):
         return _from_pixels(w, done)
+    if _computes_few(w, values):
+        return _few(w, done)
     along = ["along"] * (w.in_one_piece and not w.rows)
     return _from_rows(w, named(done, *along, *["short"] * _is_short(w)), values)
+
+
+def _computes_few(w: Windows, values: int) -> bool:
+    """Return whether gather_pointwise() or gather_grid() of tmo_iterate_few.c copies the input of each tile."""
+    window, c = w.op.window, w.in_channels
+    if w.rows or not w.in_arena or w.backwards or w.columns > packed_pixels(Packing.DSP_CONV, values, w.columns):
+        return False
+    wide = (w.columns - 1) * window.stride_w + window.kernel_w
+    fits = window.dilation_w == 1 and window.kernel_h * wide <= MAX_TAPS
+    return _is_pointwise(window) or (fits and c >= QUAD and (c % QUAD == 0 or window.kernel_w == 1))
+
+
+def _is_pointwise(window: Window) -> bool:
+    steps = window.kernel_h * window.kernel_w * window.stride_h * window.stride_w
+    return steps == 1 and window.pad_top + window.pad_left == 0
+
+
+def _few(w: Windows, done: Work) -> Work:
+    """Add the work of tmo_iterate_few.c, which copies a tap of all pixels of a tile at once."""
+    window = w.op.window
+    columns = w.x1 - w.x0
+    taps, together = window.kernel_h * window.kernel_w, columns[columns > 1]
+    listed = window.kernel_h * ((together - 1) * window.stride_w + window.kernel_w)
+    return named(
+        replace(
+            done, pieces=len(together) * taps, quads=int(together.sum()) * taps * -(-w.in_channels // QUAD), runs=0,
+            listed=0 if _is_pointwise(window) else int(listed.sum()), swept=0,
+        ), "few",
+    )  # fmt: skip
 
 
 def _is_short(w: Windows) -> bool:
