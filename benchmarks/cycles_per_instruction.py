@@ -27,6 +27,7 @@ import numpy as np
 import tables
 from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
 from cycles_trace import Cycles
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import blob, model_cases, outcomes_of
@@ -49,6 +50,9 @@ Rates = list[float]
 """Cycles of an operator, of an instruction or of an iteration. The first two numbers are a lower and an upper bound of
 the cycles without wait states. Each further number has the wait cycles for a type of flash.
 """
+Matrix = NDArray[np.float64]
+LARGER_ERROR = 1.5
+"""Factor by which the error of a kernel's fit may grow if the fit omits cycles per iteration."""
 LEAST_SAMPLES = 4
 """A kernel gets no cycles per iteration if fewer than this number of operators use the kernel."""
 
@@ -120,12 +124,21 @@ def _average(found: Sequence[Counted]) -> Rates:
 
 
 def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
+    amounts = np.array([(one.instructions, one.work.iterations) for one in found], float)
+    each = [_two_rates(amounts, y) for y in np.array([one.cycles for one in found], float).T]
+    return [round(a, 3) for a, _ in each], [round(b, 1) for _, b in each]
+
+
+def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
+    """Return the cycles per instruction and per iteration. All iterations of a kernel may have similar numbers of
+    instructions, so cycles per iteration are left out if the error hardly grows without them.
+    """
     from scipy.optimize import nnls  # noqa: PLC0415
 
-    amounts = np.array([(one.instructions, one.work.iterations) for one in found], float)
     care = amounts[:, :1] ** -costs.CARE
-    each = [nnls(amounts * care, y * care[:, 0])[0] for y in np.array([one.cycles for one in found], float).T]
-    return [round(float(a), 3) for a, _ in each], [round(float(b), 1) for _, b in each]
+    (rate, more), error = nnls(amounts * care, cycles * care[:, 0])
+    (only,), larger = nnls(amounts[:, :1] * care, cycles * care[:, 0])
+    return (float(only), 0.0) if larger <= LARGER_ERROR * error else (float(rate), float(more))
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:

@@ -9,6 +9,7 @@ import json
 import re
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,16 @@ import unseen
 from conftest import QUICKLY, ROOT
 from cores.cases import model_cases, run
 from cores.core import MEASURED, missing_tools
+from property.forced import forced
+from property.oracle import rewrite
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.builtin_cost import builtins, of_model
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.targets.boards import boards
 
 HERE = Path(__file__).parent
@@ -33,6 +39,10 @@ CLOCKS = {
 }
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 MARGIN = 0.02
+TILED = (
+    "keyword_separable", "spectrogram_mobilenet", "person", "bottlenecks", "hard_swish", "plain", "digits", "fire",
+)  # fmt: skip
+WHOLE = 0xFFFF
 
 
 @functools.cache
@@ -101,6 +111,30 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off
     assert inside >= len(names) - 2, "printed ranges do not contain counted instructions times modelled cycles"
+
+
+@pytest.mark.slow
+def test_tiled_networks_are_estimated_within_the_stated_error() -> None:
+    if reason := missing_tools(CORE):
+        pytest.skip(reason)
+    table = costs.tables()["cortex-m4"]
+    options = ConversionOptions(seconds=0, fold=False, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE)
+    plans = {}
+    for name in TILED:
+        for tile, at_once in ((1, 1), (1, 4), (2, 1), (4, 1), (WHOLE, 1)):
+            settings = replace(NO_RECOMPUTE, tile=tile, at_once=at_once, group_channels=0)
+            with forced(settings, seed=1):
+                model, planned = rewrite(original(name), options)
+            plans[name, tile, at_once] = model_cases(model), table.instructions(work(planned))
+    outcomes = iter(run(CORE, [case for cases, _ in plans.values() for case in cases]))
+    off = {}
+    for key, (cases, estimate) in plans.items():
+        counted = [next(outcomes) for _ in cases]
+        assert all(outcome.right for outcome in counted), key
+        off[key] = estimate / sum(outcome.instructions for outcome in counted) - 1
+        print(f"{key}: estimate {off[key]:+.1%}")
+    assert statistics.median(map(abs, off.values())) <= 0.03
+    assert max(map(abs, off.values())) <= 0.1, off
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ of a kernel. Times are unknown for cores whose cycles per instruction are unknow
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -84,16 +84,22 @@ class SlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class KernelRates:
-    """Cycles of a kernel of the C library."""
+    """Cycles of a kernel of the C library.
 
-    instruction: Span
-    """Cycles per instruction."""
-    iteration: Span
-    """Additional cycles per iteration."""
+    Each pair has the cycles per instruction and the additional cycles per iteration.
+    """
+
+    least: Span
+    most: tuple[Span, ...]
+    """A pair for each flash that the board may have."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
-        low, high = (instructions * self.instruction[end] + iterations * self.iteration[end] for end in (0, 1))
-        return low, high
+        low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
+        return low, max(high)
+
+    @property
+    def per_instruction(self) -> Span:
+        return self.cycles(1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +144,26 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     some = [n for n, key in enumerate(keys) if not key.endswith(UNIFIED)] if flash is None else [keys.index(flash.key)]
     certain = flash is not None and not flash.unified_ways
 
-    def span(each: list[float]) -> Span:
+    def bounds(each: list[float]) -> tuple[float, ...]:
         least, most, *waits = each
-        low, high = waits[some[0]] if certain else 0.0, max(waits[n] for n in some)
-        return error[0] * (least + low), error[1] * (most + high)
+        return error[0] * (least + (waits[some[0]] if certain else 0.0)), *(error[1] * (most + waits[n]) for n in some)
 
-    def plain(each: list[float]) -> Span:
+    def without(each: list[float]) -> Span:
         return error[0] * each[0], error[1] * each[1]
 
     kernels, iterations = by_kernel(found["kernels"]), by_kernel(found.get("iterations", {}))
-    nothing = [0.0] * (2 + len(keys))
+    none = [0.0] * (2 + len(keys))
+
+    def kernel_rates(bounds_of: Callable[[list[float]], tuple[float, ...]]) -> dict[str, KernelRates]:
+        pairs = {
+            name: tuple(zip(bounds_of(each), bounds_of(iterations.get(name, none)), strict=True))
+            for name, each in kernels.items()
+        }
+        return {name: KernelRates(least, tuple(most)) for name, (least, *most) in pairs.items()}
+
+    cmsis_nn = {name: bounds(each) for name, each in by_kernel(found["cmsis_nn"]).items()}
     return Rates(
-        {name: KernelRates(span(each), span(iterations.get(name, nothing))) for name, each in kernels.items()},
-        {name: span(each) for name, each in by_kernel(found["cmsis_nn"]).items()},
-        {name: KernelRates(plain(each), plain(iterations.get(name, nothing))) for name, each in kernels.items()},
+        kernel_rates(bounds), {name: (low, max(high)) for name, (low, *high) in cmsis_nn.items()}, kernel_rates(without)
     )
 
 
@@ -187,7 +199,7 @@ class Clock:
         """Cycles per instruction of the C library's kernels on this core, or None if the cycles are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
-        return self.rates.kernels[""].instruction if self.rates else None
+        return self.rates.kernels[""].per_instruction if self.rates else None
 
     def prices(self, core: str) -> bool:
         """Return whether times are known for plans whose instructions are estimated for `core`."""

@@ -121,7 +121,8 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
         return 0
     starts = np.diff(at, prepend=-2) != 1
     if m.nest.tile > 1:  # Tiles of several columns are computed together if they are below each other.
-        starts |= np.diff(m.iterations.x0[executed], prepend=-1) != 0
+        each = m.iterations
+        starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())
     return calls if calls < len(at) else 0
 

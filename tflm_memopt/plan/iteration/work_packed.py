@@ -69,7 +69,9 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
 def _computes_few(w: Windows, values: int) -> bool:
     """Return whether gather_pointwise() or gather_grid() of tmo_iterate_few.c copies the input of each tile."""
     window, c = w.op.window, w.in_channels
-    if w.rows or not w.in_arena or w.backwards or w.columns > packed_pixels(Packing.DSP_CONV, values, w.columns):
+    if w.rows or not w.in_arena or w.backwards or len(w.wide) == 1:
+        return False
+    if w.columns > packed_pixels(Packing.DSP_CONV, values, w.columns):
         return False
     wide = (w.columns - 1) * window.stride_w + window.kernel_w
     fits = window.dilation_w == 1 and window.kernel_h * wide <= MAX_TAPS
@@ -330,14 +332,29 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     if part is not Part.DSP_TAPS:
         if part is Part.DSP_3X3:
             return named(_dsp_3x3(w, done), "3x3")
-        four = not w.rows and w.columns > 2 and (window.kernel_w, window.stride_w) == (3, 1)
-        return named(_dsp_nine(w, done), "four" if four else "nine")
+        done = _dsp_nine(w, done)
+        if w.rows or w.columns <= 2 or (window.kernel_w, window.stride_w) != (3, 1):
+            return named(done, "nine")
+        return _dsp_four(w, done)
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
     if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # Constants are copied only if they serve several pixels.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
+
+
+def _dsp_four(w: Windows, done: Work) -> Work:
+    """Add the work of convolve_four(), which always computes four pixels, and of convolve_nine() for one or two pixels
+    at the end of a tile.
+    """
+    fours, columns = -(-w.out_channels // 4), w.x1 - w.x0
+    blocks, rest = columns // PACKED_PIXELS, columns % PACKED_PIXELS
+    narrow = rest[(rest == 1) | (rest == 2)]
+    return replace(
+        named(done, "four"), macs=0, weights=0, read=0, written=0, taps=0, pieces=int(narrow.sum()) * fours,
+        loops=int(blocks.sum() + (rest > 2).sum()) * fours, odd=len(narrow) * fours,
+    )  # fmt: skip
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
