@@ -4,10 +4,11 @@
     python benchmarks/costs.py --keep                keep all costs and measure only their errors again
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
-Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. Non-negative least squares find how many instructions a kernel takes for each multiplication, each stored
-value and so on (analysis/costs.py). The errors of the estimates are measured with the networks of tests/unseen.py,
-which are not used for the fit. The option --cores leaves the costs of all other cores unchanged.
+Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, in tiles of
+two to eight columns, and with a random tiling. Non-negative least squares find how many instructions a kernel takes for
+each multiplication, each stored value and so on (analysis/costs.py). The errors of the estimates are measured with the
+networks of tests/unseen.py, which are not used for the fit. The option --cores leaves the costs of all other cores
+unchanged.
 """
 
 import argparse
@@ -106,7 +107,7 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
-        for way in ("rows",) if new else dict.fromkeys((drawn, "rows")):
+        for way in ("rows",) if new else dict.fromkeys((drawn, "tiles", "rows")):
             tiles, where = None if way == "rows" else NO_RECOMPUTE, InputMode(SLIDING, new) if new else IN_ARENA
             options = ConversionOptions(
                 seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where, effort=EFFORT,
@@ -138,6 +139,8 @@ def _settings(way: str, rng: random.Random) -> Settings:
     match way:
         case "pixels":
             return replace(drawn, tile=1, group_channels=0)
+        case "tiles":
+            return replace(drawn, tile=rng.choice((2, 3, 4, 4, 5, 8)), at_once=1, group_channels=0)
         case "wide":
             return replace(drawn, tile=0xFFFF, group_channels=0)
         case "groups":

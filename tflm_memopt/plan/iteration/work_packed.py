@@ -62,7 +62,11 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         return _from_pixels(w, done)
     if _computes_few(w, values):
         return _few(w, done)
-    along = ["along"] * (w.in_one_piece and not w.rows)
+    if not (w.rows or w.in_one_piece):
+        c = w.in_channels
+        done = replace(done, pieces=w.taps, quads=w.taps * (c // QUAD), singles=w.taps * (c % QUAD), listed=w.pixels)
+        return named(done, *["unaligned"] * (c % QUAD > 0))
+    along = ["along"] * (not w.rows)
     return _from_rows(w, named(done, *along, *["short"] * _is_short(w)), values)
 
 
