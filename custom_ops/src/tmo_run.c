@@ -79,9 +79,9 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
     if (run->at == NULL) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
 #ifndef TMO_WITHIN_CORES
-      const bool tiles = tmo_is_tiled(run->group) && run->group->n_ops == 1;
-      if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && most == UINT32_MAX && !is_streamed(run) && (run->group->whole || tiles)) {
-        const int32_t status = tiles ? iterate_only_tiles(run) : iterate_all_rows(run);
+      const bool alone = tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && most == UINT32_MAX;
+      if (alone && (run->group->whole || tmo_is_tiled(run->group)) && !is_streamed(run)) {
+        const int32_t status = run->group->whole ? iterate_all_rows(run) : iterate_only_tiles(run);
         if (status == TMO_MORE) continue;
         if (status != NOT_RUN) return (tmo_status)status;
       }

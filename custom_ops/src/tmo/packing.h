@@ -51,7 +51,7 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
 
 /* Returns whether tmo_op.at_once states the number of pixels for which a packed convolution of rows has scratch. */
 static inline bool tmo_counts_pixels(const tmo_op *op) {
-  return tmo_has_part(TMO_PART_DSP_WIDE) && op->at_once > TMO_ROOM_FOR_PIXELS && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op);
+  return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
 }
 
 /* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room
