@@ -282,7 +282,8 @@ def _made(batch: StageIterations, width: int) -> Pixels:
     step, number = batch.step, batch.number
     y, x0, x1 = step.row[number], step.x0[number], step.x1[number]
     if step.stage.iterative:
-        writes = (number == len(step) - 1) | step.op.scatters
+        # Every iteration may write each scattered pixel, so the replay checks only the first and the last iteration.
+        writes = (number == len(step) - 1) | (step.op.scatters & np.isin(number, [*number[:1], *number[-1:]]))
         y, x0, x1 = 0 * y, 0 * x0, writes * step.op.writes.w
     elif step.nest.sums:
         x1 = np.where(step.channel_group[number] == step.nest.channel_groups - 1, x1, x0)

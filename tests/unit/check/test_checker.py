@@ -6,11 +6,14 @@ bytes must be right.
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import Net
+from planning import plan_of
 from unit.plan.damage import (
     ALWAYS_WRONG,
     MAY_BE_HARMLESS,
@@ -29,7 +32,9 @@ from tflm_memopt.check import arena
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.source import SourceReplay
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import Options, plan
@@ -90,6 +95,20 @@ def test_blocks_of_memory_do_not_change_the_answer(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(arena, "MOST_AT_ONCE", 50)
     assert [real.passes(mutant) for mutant in mutants] == passes
     assert {*passes} == {True, False}
+
+
+def test_a_tall_transpose_takes_few_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every iteration writes to the only row of the output, but the checker does not replay the whole row each time."""
+    net, listed, access = Net(1), list[int](), TaggedArena.access
+    x = net.transpose(net.softmax(net.input((1, 1000, 4, 1))), (0, 2, 3, 1))
+
+    def counted(self: TaggedArena, content: int, at: Any, marks: Any, nbytes: int, *more: Any) -> None:
+        listed.append(len(at) * nbytes)
+        access(self, content, at, marks, nbytes, *more)
+
+    monkeypatch.setattr(TaggedArena, "access", counted)
+    plan_of(read(net.model(x)).graph, ConversionOptions(seconds=0, effort=0.05))
+    assert 4000 <= sum(listed) < 20 * 4000
 
 
 def test_a_buffer_that_ends_above_the_head() -> None:
