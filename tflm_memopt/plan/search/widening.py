@@ -1,7 +1,9 @@
 """Finds variants of a group that need more bytes but less time, such as wider tiles."""
 
 import heapq
-from collections.abc import Callable, Iterator
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,6 +13,8 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, scratch_sizes, wider, with_more_room
 
 Placed = TypeVar("Placed")
+MARGIN = 1 / 64
+"""A group with wider tiles can need fewer bytes than one with narrower tiles, but rarely by this fraction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class GroupForms:
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
         self._changed: set[Candidate] = set()
+        self._large: dict[Sequence[bool], list[tuple[Sequence[int], int]]] = defaultdict(list)
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the layout of the cheapest variant that fits in `nbytes` bytes, or None.
@@ -77,10 +82,16 @@ class GroupForms:
             if form.work is not None:
                 yield form
                 continue
+            by_rows, widths = tuple(s.nest.by_rows for s in form.group.stages), _widths(form.group)
+            large, most = self._large[by_rows], nbytes + MARGIN * nbytes
+            if any(least > most and all(map(operator.le, narrow, widths)) for narrow, least in large):
+                continue
             form = self._known[form.group] = self._price(form, nbytes)
             budget.spend(form.work or 0.0)
             if form.nbytes <= nbytes:
                 heapq.heappush(waiting, (form.cost, form.nbytes, number, form))
+            else:
+                large.append((widths, form.nbytes))
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
         chain, count = self._chain, len(group.stages)
@@ -100,3 +111,10 @@ class GroupForms:
 
 def _is_by_rows(stage: Stage) -> bool:
     return stage.nest.by_rows and not stage.iterative
+
+
+def _widths(group: Candidate) -> Sequence[int]:
+    """Return the numbers of pixels that the stages compute or have scratch for, which the changes only increase."""
+    nests = [stage.nest for stage in group.stages]
+    at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
+    return [*(nest.tile for nest in nests), *at_once, *(stage.pixels or PACKED_PIXELS for stage in group.stages)]
