@@ -27,6 +27,7 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.movement import without_waiting
 from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
@@ -152,7 +153,7 @@ class _Lowering:
         return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
-        op = self.ops[stage.op]
+        op = without_waiting(self.ops[stage.op])
         outside = self.source.tensor if self.source else None
         flat = op.inputs[0] not in (*made, outside) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)

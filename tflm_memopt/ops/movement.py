@@ -151,11 +151,13 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
     )
 
 
-def waiting(sources: tuple[int, ...], tensors: Mapping[TensorId, Rows], output: TensorId) -> RowOp:
-    """Return a COPY operator for one byte. It runs as soon as the last rows of all `tensors` exist."""
-    access = tuple(Access(rows.h - 1, 0) for rows in tensors.values())
-    reads, moves = tuple(tensors.values()), Moves((Move(0, 0, 0, 0, 1),))
-    return _copy("CONCATENATION", sources, tuple(tensors), output, reads, Rows(1, 1, 1), access, moves)
+def without_waiting(op: RowOp) -> RowOp:
+    """Return an operator without the inputs that only delay it. Only a WRITE_STATE has such inputs (after())."""
+    if not op.state_write:
+        return op
+    first = slice(1)
+    zeros = op.input_zero_points[first]
+    return replace(op, inputs=op.inputs[first], reads=op.reads[first], input_zero_points=zeros, access=op.access[first])
 
 
 def one_below_the_other(

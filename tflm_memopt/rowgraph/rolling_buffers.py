@@ -3,7 +3,7 @@
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
 The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-If there are too many outputs, an extra operator reads them and writes one byte, which becomes the only operand.
+A program does not contain these operands, because a program stores the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ITEM_BYTES, STATE, WRITE_STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
@@ -254,25 +253,12 @@ class GraphWork:
             for i in self.readers(kept.tensor):
                 self.support[i] = replace(self.row_ops[i], recalls=True)
             readers = self.readers_of_state(kept.tensor)
-            made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in writer.inputs}
-            while len(writer.inputs) + len(made) > MAX_INPUTS:
-                made = self._all_of(made, key)
+            made = {op.output: op.writes for op in readers if op.output not in writer.inputs}
             self.support[key] = movement.after(writer, made)
             self.order.remove(key)
             awaited = {*made, *writer.inputs}
             before = [n for n, i in enumerate(self.order) if not awaited.isdisjoint(self.stated[i].outputs)]
             self.order.insert(max(before, default=-1) + 1, key)
-
-    def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a single byte, which an extra operator writes after the tensors were
-        computed.
-        """
-        some = dict(list(made.items())[:MAX_INPUTS])
-        token = self.add_tensor(self.row_ops[writer].output, shape=(1, 1, 1, 1))
-        waits = movement.waiting(self.row_ops[writer].sources, some, token)
-        last = max(self.order.index(i) for i, op in self.row_ops.items() if op.output in some)
-        self.add_op(waits, last + 1)
-        return {t: rows for t, rows in made.items() if t not in some} | {token: waits.writes}
 
 
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import GATES, Channels
+from tflm_memopt.ops.movement import without_waiting
 from tflm_memopt.ops.packing import QUAD, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
@@ -135,7 +136,7 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _moved(m: Member, executed: Ints, runs: Ints, around: _Surroundings) -> Work:
-    op, n = m.op, len(executed)
+    op, n = without_waiting(m.op), len(executed)
     by_row = not (m.stripes or op.scatters or _is_elsewhere(op, around.source))
     rolling = not around.inner.isdisjoint(op.inputs)
     pixels = 1 if op.scatters else n * op.writes.w
