@@ -36,7 +36,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accepts writes to the pixels from `first` to `end` - 1 of output row y. */
+/* Allows the program to write the pixels from `first` to `end` - 1 of output row y. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_iteration *at, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -76,8 +76,8 @@ static void allow_waiting(guard *g, const void *program, const tmo_arena *a, con
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. If `filled` is true, the function accepts writes to all
- * bytes of the buffers. */
+/* Allows the program to write the positions of the rolling buffers, which change when a run begins or ends. If `filled` is true, the program may also
+ * write all bytes of the buffers. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -87,7 +87,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accepts writes to the bytes for converted pixels of an external input. */
+/* Allows the program to write the bytes that hold converted pixels of an external input. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {

@@ -26,7 +26,7 @@ typedef struct {
   const void *source; /* tmo_source of an external input, all rows of a streamed input, or NULL; one push has io_bytes[0] bytes */
 } tmo_arena;
 
-/* After a violation, `byte` is the arena offset of the first byte that the program must not write but wrote. A negative `byte` lies before the
+/* After a forbidden write, `byte` is the arena offset of the first wrongly written byte. A negative `byte` lies before the
  * arena. */
 typedef struct {
   uint32_t iterations; /* number of completed iterations */

@@ -67,8 +67,8 @@ typedef struct {
 } tmo_link;
 
 /* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The first inference has the number
- * `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses `first`. To detect a restart of device 0,
- * choose another value of `first` after each restart. */
+ * `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. To detect a restart of
+ * device 0, choose another value of `first` after each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

@@ -44,7 +44,7 @@ typedef struct {
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Begins to send the bytes that remain in frames. The function returns whether all frames have been acknowledged. Call tmo_datagram_done() until it
+/* Begins to send all frames that have unsent bytes. The function returns whether all frames have been acknowledged. Call tmo_datagram_done() until it
  * returns true. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 

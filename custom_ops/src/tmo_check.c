@@ -30,7 +30,7 @@ TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
 }
 
 /* Checks that the rows of a tensor are stored in order, in reverse order, or in a rolling buffer of the state. If the rows are in reverse order, the
- * buffer must have room for all rows. A streamed or external input must have its rows in order. */
+ * buffer must have room for all rows. Rows of a streamed or external input must be stored in ascending order. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
   if (tmo_has_column_windows(t) || tmo_is_source(c->program, t)) return false;

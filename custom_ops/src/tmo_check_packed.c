@@ -4,7 +4,7 @@
 #include "tmo/packed.h"
 
 /* Returns whether the operator is packed for Helium. Operators for Helium store multipliers before shifts, and a right shift by e bits as -e.
- * Operators for the DSP extension have three scales for each channel: m2, c and e. */
+ * Operators for the DSP extension have three numbers for each channel. */
 static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
@@ -94,7 +94,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
 static bool check_add(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->kind != TMO_OP_ADD || !tmo_has_words(c, op->scales, 11)) return false;
-  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* a packed addition does not repeat an operand */
+  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* a packed addition must not broadcast an operand */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (!tmo_same_size(in, o->out) || in->channels != o->out->channels) return false;
   }

@@ -35,7 +35,7 @@ typedef struct {
   int32_t x[COPIED_VALUES / 2];
 } wide_pixels;
 
-/* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() widens the weights of values 0 and 2. */
+/* Copies four values as two words: values 0 and 2, then values 1 and 3. The function tmo_even_bytes() puts weights 0 and 2 into one word. */
 static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
   const int32_t first = tmo_word(from), last = tmo_word(from + 4);
   to[0] = tmo_low_halves(first, last);
@@ -70,7 +70,7 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values under the window of a pixel, from value `at` on. Values outside the input are 0. Returns the number of copied
+/* Copies up to n adjacent values under the window of a pixel, beginning with value `at`. Values outside the input are 0. Returns the number of copied
  * values. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
@@ -131,8 +131,8 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* Writes `zeros` zeros to v->x, and then the values of two pixels in the order of pair_four(). The windows of the two pixels are `apart` bytes
- * apart. */
+/* For each of two pixels, writes `zeros` zeros and the values of the pixel to v->x, in the order of pair_four(). The windows of the two pixels are
+ * `apart` bytes apart. */
 TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
   const uint32_t n = zeros + v->values;
@@ -188,7 +188,7 @@ static TMO_ALWAYS_INLINE void multiply_rows(wide_pixels *v, const int8_t *w) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Adds the products of a part of the window of one pixel to the 64-bit sums of up to four channels. A part of a window has at most NARROW values. */
+/* Multiplies a part of a window by the weights of up to four channels. Adds the products to 64-bit sums. A part has at most NARROW values. */
 TMO_OWN_FRAME static void add_part(wide_pixels *v, const int8_t *w, int64_t *sums) {
   const int32_t channels = v->job.channels;
   v->job.weights = w;

@@ -101,8 +101,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes all output channels of a pixel. The first channel is output i. The argument `some` is the number of channels in a step. The pointer `w` is the address of the first range's weights. The array
- * `sums` has `some` entries. */
+/* Computes all output channels of a pixel. The index of the pixel's first output is i. The function computes at most `some` channels at a time. The
+ * pointer `w` is the address of the first range's weights. The array `sums` has `some` entries. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -114,8 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes a pixel. The window must have several ranges of bytes, whose copies fit on the stack. The function estimates
- * whether the copy takes less time than it saves. With the DSP extension, the limit is lower for windows of whole rows, which have few ranges. */
+/* Returns whether conv_small() computes the operator's pixels. The window must have several ranges of bytes that fit on the stack. The function
+ * estimates whether the copy takes less time than it saves. With the DSP extension, windows of whole rows have a lower limit. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -172,7 +172,7 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
 }
 
 /* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, to make
- * their number a multiple of 4. The function adds zero points, which do not change the sums. */
+ * their number a multiple of 4. The added bytes are zero points, so they do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

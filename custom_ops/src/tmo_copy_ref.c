@@ -61,8 +61,8 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. Each
- * iteration of an iterative COPY operator moves one input row to places in the only output row. In an iterative COPY operator, the field phase_step
- * of a move changes the address in the output row instead of the address in the input row. */
+ * iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move changes the address in
+ * the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -88,7 +88,7 @@ typedef struct {
   uint32_t bytes; /* size of a row in bytes */
 } output_rows;
 
-/* The bytes that a move copies to `rows` adjacent output rows. The field `first` is the index of the first output row. */
+/* The input bytes that a move copies to several adjacent output rows. The field `first` is the index of the first output row. */
 typedef struct {
   const int8_t *from;
   int32_t step; /* distance in bytes between the input bytes of two adjacent output rows */
@@ -113,7 +113,7 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
 /* Returns how often `step` must be added to 0 to reach at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
-/* Finds the input bytes of the move s->move in an operand. Returns false if the input bytes of adjacent output rows are not equally far apart. */
+/* Finds the input bytes of the move s->move in an operand. Returns false if the distance between the input bytes of adjacent rows is not constant. */
 TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_operand *of, const output_rows *to, row_source *s) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[*of->input];
   const tmo_access *const access = of->access;

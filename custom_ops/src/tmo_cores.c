@@ -12,7 +12,7 @@
 #include "tmo/view.h"
 
 typedef struct {
-  tmo_run_state run; /* iterations get only the address of this first member; between iterations, run.workspace has the core's counters */
+  tmo_run_state run; /* an iteration gets only the address of `run`; between iterations, run.workspace has the core's counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;

@@ -57,7 +57,7 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Adds taps to the list until the number of taps is `all`. The list repeats tap 0, because the added taps have the weight 0. */
+/* Adds taps to the list until the number of taps is `all`. Each added tap is a copy of tap 0 and has the weight 0. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }

@@ -97,7 +97,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
 
 enum { COPIED = 12 }; /* number of elements that are copied at once, which limits the stack */
 
-/* The elements of an operand for a row of pixels. */
+/* The position of an operand's elements while a row is computed. */
 typedef struct {
   const int8_t *at;        /* address of the next pixel */
   uint32_t pixel, element; /* distances in bytes between pixels and between elements; the distance 0 repeats the pixel or the element */
@@ -122,7 +122,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row in pieces of at most COPIED elements. The function first copies the elements of a piece to the stack. */
+/* Computes a row in pieces of at most COPIED elements. The elements of each piece are first copied to the stack. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {

@@ -213,8 +213,8 @@ static uint32_t windows_inside(const execution *f, uint32_t x, uint32_t end) {
 
 TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
 
-/* Computes n output columns, from column x on, for which windows_inside() and has_adjacent_pixels() hold. The function lists the pixels under the
- * first window, and adds a constant number of bytes to each address for the next window. */
+/* Computes n output columns, beginning with column x. The conditions windows_inside() and has_adjacent_pixels() must hold for the n columns. The
+ * function lists the pixels under the first window, and adds a constant number of bytes to each address for the next window. */
 TMO_OWN_FRAME static void iterate_inside(execution *f, uint32_t x, uint32_t n, tile_pixels *tile) {
   const place row = current_row(f, &f->out);
   const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;
@@ -339,7 +339,7 @@ static void add_pixel(execution *f, uint32_t x) {
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
-  int8_t unwritten = 0; /* an address for outputs, because C does not define an offset from a null pointer; kernels write only sums */
+  int8_t unwritten = 0; /* kernels write only sums, but C requires a valid address for outputs */
   const bool sums_bytes = tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
   for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;

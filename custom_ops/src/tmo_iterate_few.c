@@ -381,7 +381,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
 uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo_op *op, uint32_t rows) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const uint32_t x = tmo_first_column(op, &run->current), n = tmo_end_column(op, out, &run->current) - x;
-  const uint32_t wide = TMO_PACKED_PIXELS * op->stride_w + op->kernel_w, room = TMO_MAX_TAPS / wide; /* number of input rows that fit a list */
+  const uint32_t wide = TMO_PACKED_PIXELS * op->stride_w + op->kernel_w, room = TMO_MAX_TAPS / wide; /* largest number of input rows in a list */
   if (room < op->kernel_h || !is_plain(run, in) || !tmo_is_ascending(out)) return 0;
   const uint32_t most = (room - op->kernel_h) / op->stride_h + 1;
   if (rows > most) rows = most;

@@ -257,7 +257,7 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
 }
 
 #if TMO_CORE_DSP
-/* Adds one pixel of each of two operands. An operand with only one row, column or channel is repeated. */
+/* Adds a pixel of one operand to a pixel of the other operand. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];

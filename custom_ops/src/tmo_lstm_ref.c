@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells with two bytes each. The kernel overwrites
- * the previous output and the cells. */
+/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells. A cell takes two bytes. The kernel
+ * overwrites the previous output and the cells. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
@@ -90,7 +90,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* right shift from the unit of the cells to the unit of the curve's argument */
+    const uint32_t right = next.shifts[1] & 15; /* right shift that converts a cell to an argument of the curve */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes each output pixel of a transposed convolution from the input pixels that it needs. TFLM's function TransposeConv
- * (kernels/internal/reference/integer_ops/transpose_conv.h) adds each input pixel to several output pixels. */
+/* For each output pixel of a transposed convolution, this file adds up the products of all input pixels that influence the output pixel. TFLM's
+ * function TransposeConv (kernels/internal/reference/integer_ops/transpose_conv.h) adds each input pixel to several output pixels. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
 
-/* Input bytes whose products are added up for an output pixel. Each part of `runs` is one column of taps, with a run of bytes for each input row. */
+/* Input bytes whose products are added up for an output pixel. Each part of `runs` has one kernel column, with a run of bytes for each input row. */
 typedef struct {
   tmo_runs runs;
   const int8_t *row;    /* weights of the first input row, for the first column of the kernel */

@@ -10,7 +10,7 @@
  * `team` has the two cores that run the model, or is NULL for one core.
  *
  * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the node also has a constant int32 input with the
- * iterations after which the program pauses. If the program pauses, takes a streamed input or has a state, the node also has a variable tensor as
+ * array `pauses` of tmo_run_paused(). If the program pauses, takes a streamed input or has a state, the node also has a variable tensor as
  * input. The variable tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the
  * program, which is a constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the
  * program needs a workspace. The operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the

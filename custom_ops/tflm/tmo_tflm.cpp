@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* TFLM's names are in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
+/* Versions of TFLM until August 2026 use namespace tflite. Later versions use namespace tflite::micro. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

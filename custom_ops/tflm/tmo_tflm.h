@@ -29,8 +29,8 @@ namespace tmo {
  * declare TFLMRegistration in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM. TFLM
- * declares kTfLiteAbort in namespace tflite, and in versions after August 2026 in namespace tflite::micro. */
+/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM.
+ * Versions of TFLM until August 2026 declare kTfLiteAbort in namespace tflite. Later versions declare kTfLiteAbort in namespace tflite::micro. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;

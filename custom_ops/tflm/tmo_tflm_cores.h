@@ -4,7 +4,7 @@
  * Both cores use the same `tmo_team team = {wake, wait, &context};`, whose callbacks tmo/cores.h explains. Core 1 runs
  * `for (;;) tmo_run_worker(&team);`. Core 0 calls `resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));` before the first inference.
  *
- * RegisterRegionShared() replaces RegisterRegion(), which is then not linked. A model that was converted for one core runs on core 0 alone. */
+ * An application that calls RegisterRegionShared() does not need RegisterRegion(). A model that was converted for one core runs on core 0 alone. */
 #ifndef TMO_TFLM_CORES_H_
 #define TMO_TFLM_CORES_H_
 

@@ -149,7 +149,7 @@ class LoopCode(enum.IntEnum):
     number of repetitions.
     """
     END = 0xFF
-    """TMO_LOOP_END ends a loop, or the loop codes of the group."""
+    """TMO_LOOP_END ends a loop, or ends the loop codes of the group."""
 
 
 class Sharding(enum.IntEnum):
@@ -164,7 +164,7 @@ class Sharding(enum.IntEnum):
     CHANNELS = 3
     """Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV,
     and a DEPTHWISE with equal numbers of input and output channels, can be split by channels. Packed operators are
-    split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
+    split at a multiple of 4 channels. Operators with TMO_PACKING_DSP_DENSE are split at a multiple of 6 channels.
     """
 
 
@@ -196,7 +196,7 @@ class Part(enum.IntEnum):
     PIXELS = 10
     """TMO_PART_PIXELS computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer.
+    """On the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes.
     On cores without the DSP extension, the library always contains TMO_PART_CONV_SUMS.
     """
     CONV_STEPS = 12

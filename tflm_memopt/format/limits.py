@@ -14,7 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum height or width of a window, and maximum number of rows in all stripes of a tensor."""
+"""Maximum height or width of a window. All stripes of a tensor together have at most as many rows."""
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
@@ -78,7 +78,7 @@ BLOCK_PIXELS = 6
 GATHERED_BYTES = 200
 """Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension."""
 GATHERED_ROWS_BYTES = 144
-"""Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension."""
+"""Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
 """CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes."""
 SOME_CHANNELS = 8

@@ -98,7 +98,7 @@ class ColumnWindowRecord:
     depth: U32
     """Number of pixels for which the rolling buffer has room."""
     rows: U16
-    """Number of rows of each stripe that the column window holds."""
+    """Number of rows that the column window holds of each stripe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class ProgramTensor:
     depth: Annotated[int, Number("<u2"), Also({"phase": "In column windows, the phase is (-`end`) modulo `advance`."})]
     """Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height."""
     base: U8 = 0
-    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Outputs have the numbers after the
-    inputs, followed by the state and slow memory. The number TMO_PROGRAM_BASE means that the program contains the
-    tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The next numbers stand for the
+    outputs, the state and the slow memory, in this order. The number TMO_PROGRAM_BASE means that the program contains
+    the tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The rows of a
@@ -144,8 +144,8 @@ class ProgramTensor:
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """Stripes of a tensor in a tiled group, or None for a tensor without stripes."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows of a streamed input that arrive at once. The workspace holds the input rows that arrived before,
-    at the tensor's offset.
+    """Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the
+    workspace, at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """Number of rows above row 0 of the tensor that the state holds."""
@@ -217,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "Pixels or rows that a DSP kernel computes at once, or a value described at TMO_ROOM_FOR_PIXELS.",
+    "at_once": "Pixels or rows that a DSP kernel computes at once. TMO_ROOM_FOR_PIXELS explains larger values.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
@@ -340,7 +340,7 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
     of the oldest row. Row `y`, counted from the oldest row, is at position `(oldest + y) % depth` of the rolling
-    buffer. A rolling buffer whose uint16_t is 0 is unused, and the next run first sets all its bytes to `fill`. A
+    buffer. If the uint16_t is 0, the next run first sets all bytes of the rolling buffer to `fill`. A
     successful run advances the position of the oldest row.
     """
 
@@ -359,8 +359,8 @@ class ProgramRollingBuffer:
     before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The converter computes the key from the program. The key is at least 1. A run rejects a state that another
-    program has written.
+    """Number that the converter computes from the program, at least 1. A run rejects a state that another program has
+    written.
     """
 
 
@@ -375,7 +375,7 @@ class ProgramGroup:
     of each operator. In a tiled group, a tmo_iteration[n_ops] tells what each operator computes next.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """Offset of the loop codes in the program, which are TMO_LOOP_* constants."""
+    """Offset in the program of the loop codes (TMO_LOOP_*)."""
     stripes: U16 = 0
     """Number of stripes of the group, or 0 if the group runs row by row."""
     whole: U8 = 0
@@ -423,7 +423,7 @@ class ProgramSharding:
     """Division of an operator's iterations between two cores."""
 
     kind: U16
-    """TMO_SHARDING_* constant: the rows are divided by columns, by channels, or not at all."""
+    """TMO_SHARDING_* constant, which states whether the cores divide the columns, the channels, or nothing."""
     cut: U16
     """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]

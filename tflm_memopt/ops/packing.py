@@ -26,7 +26,7 @@ class Packing(enum.IntEnum):
     MVE_DEPTHWISE = 4
     """All constants of sixteen channels are adjacent, in the order in which the kernel reads them."""
     DSP_ADD = 5
-    """The three scales of ADD are stored as the kernel reads them."""
+    """The three scales of ADD are stored in the order in which the kernel reads them."""
     DSP_DENSE = 6
     """In a layer with a single output pixel, the weights of three pairs of output channels alternate."""
     RVV_CONV = 7
@@ -51,7 +51,7 @@ class Family(enum.IntEnum):
     RVV = 3
     """RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
-    """Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
+    """Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
 
     @property
     def runs(self) -> tuple[Family, ...]:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the inference ends. A
- * program that calls none of the functions of this header does not link them.
+/* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the inference ends. The
+ * linker omits the functions of this header if the program never calls them.
  *
  * Both cores use the same `tmo_team team = {wake, wait, &context};`. Core 1 runs `for (;;) tmo_run_worker(&team);`, and core 0 calls
  * `tmo_run_shared(&team, program, io, workspace);` for each inference. */
@@ -19,7 +19,7 @@ extern "C" {
  * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
  * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,
  * and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications, and C11's release stores, contain the DMB or MEMW
- * instruction. A call of wake() must not be lost if the other core does not wait yet. At any time, at most two calls of wake() for a core are not yet
+ * instruction. A call of wake() must count even before the other core calls wait(). At any time, at most two calls of wake() for a core are not yet
  * matched by a return of wait().
  *
  * A core calls wait(context, core) with its own number. wait() returns as soon as wake() was called for this core more often than wait() has
@@ -32,7 +32,7 @@ struct tmo_team {
   void (*wake)(void *context, int core);
   void (*wait)(void *context, int core);
   void *context;
-  /* core 0 sets the following fields, and core 1 sets only `status` */
+  /* core 1 sets the field `status`, and core 0 sets all other fields below */
   const void *program;
   void *const *io;
   void *workspace;

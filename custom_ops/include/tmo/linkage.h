@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TMO_LINKAGE is the linkage of the library's functions. The macro is static in a file that embeds the library (tmo/embed.h), and otherwise empty. */
+/* TMO_LINKAGE makes the library's functions static in a file that embeds the library (tmo/embed.h). Otherwise, the macro is empty. */
 #ifndef TMO_LINKAGE_H_
 #define TMO_LINKAGE_H_
 

@@ -18,7 +18,7 @@
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window, and maximum number of rows in all stripes of a tensor. */
+#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have at most as many rows. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
@@ -51,7 +51,7 @@
 #define TMO_SHORT_ROW 16 /* Maximum size of a window's row in bytes that TMO_PACKING_DSP_CONV copies as padded words. */
 #define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels with windows of 3x3 pixels that TMO_PACKING_DSP_DEPTHWISE computes at once. */
 #define TMO_GATHERED_BYTES 200 /* Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension. */
-/* Maximum size of a window of whole rows in bytes that CONV copies into a buffer on cores with the DSP extension. */
+/* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
 #define TMO_FEW_BYTES 80 /* CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes. */
 #define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
@@ -64,7 +64,7 @@ enum {
   TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, or with Armv8-M and the DSP extension. */
   TMO_TARGET_MVE = 2, /* Cores with Helium, which can run programs of the family DSP as well. */
   TMO_TARGET_RVV = 3, /* RISC-V cores with vectors, Zve32x or more. */
-  TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
+  TMO_TARGET_ESP = 4, /* Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
 /* Layout in which a fast kernel reads its constants. The names in C begin with TMO_PACKING. */
@@ -75,7 +75,7 @@ enum {
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
-  TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD are stored as the kernel reads them. */
+  TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD are stored in the order in which the kernel reads them. */
   TMO_PACKING_DSP_DENSE = 6, /* In a layer with a single output pixel, the weights of three pairs of output channels alternate. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
@@ -118,7 +118,7 @@ enum {
   TMO_LOOP_SKIP = 0xfd,
   /* TMO_LOOP_REPEAT repeats all codes up to the matching TMO_LOOP_END. After TMO_LOOP_REPEAT, two bytes hold the number of repetitions. */
   TMO_LOOP_REPEAT = 0xfe,
-  TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or the loop codes of the group. */
+  TMO_LOOP_END = 0xff, /* TMO_LOOP_END ends a loop, or ends the loop codes of the group. */
 };
 
 /* Division of an operator's iterations between two cores. */
@@ -127,8 +127,8 @@ enum {
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
   TMO_SHARDING_COLUMNS = 2, /* Core 0 computes the columns below the field `cut`, and core 1 computes all other columns. */
   /* Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers
-   * of input and output channels, can be split by channels. Packed operators are split at a multiple of 4 channels, and operators with
-   * TMO_PACKING_DSP_DENSE at a multiple of 6. */
+   * of input and output channels, can be split by channels. Packed operators are split at a multiple of 4 channels. Operators with
+   * TMO_PACKING_DSP_DENSE are split at a multiple of 6 channels. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
@@ -216,7 +216,7 @@ enum {
   TMO_PART_LINK = 8, /* TMO_PART_LINK supports TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
-  /* On the DSP extension, TMO_PART_CONV_SUMS runs CONV if windows are neither read in place nor copied into a buffer. On cores without the DSP
+  /* On the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes. On cores without the DSP
    * extension, the library always contains TMO_PART_CONV_SUMS. */
   TMO_PART_CONV_SUMS = 11,
   TMO_PART_CONV_STEPS = 12, /* On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
@@ -289,8 +289,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
  * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row `y`, counted from the oldest row, is at
- * position `(oldest + y) % depth` of the rolling buffer. A rolling buffer whose uint16_t is 0 is unused, and the next run first sets all its bytes to
- * `fill`. A successful run advances the position of the oldest row. */
+ * position `(oldest + y) % depth` of the rolling buffer. If the uint16_t is 0, the next run first sets all bytes of the rolling buffer to `fill`. A
+ * successful run advances the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -303,7 +303,7 @@ typedef struct {
   /* 1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends before the sliding window is
    * full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* The converter computes the key from the program. The key is at least 1. A run rejects a state that another program has written. */
+  uint16_t key; /* Number that the converter computes from the program, at least 1. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
 /* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row has
@@ -320,9 +320,9 @@ typedef struct {
     uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height. */
     uint16_t phase; /* In column windows, the phase is (-`end`) modulo `advance`. */
   };
-  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Outputs have the numbers after the inputs, followed by the state and
-   * slow memory. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send the rows of
-   * the tensor to each other. */
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The next numbers stand for the outputs, the state and the slow
+   * memory, in this order. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send
+   * the rows of the tensor to each other. */
   uint8_t base;
   /* Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the workspace, the field `layout` is
    * TMO_LAYOUT_HWC. */
@@ -335,7 +335,7 @@ typedef struct {
   int16_t end; /* Stripe 0 ends before row `end`, or at the end of the tensor. */
   union {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
-    /* Number of rows of a streamed input that arrive at once. The workspace holds the input rows that arrived before, at the tensor's offset. */
+    /* Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the workspace, at the tensor's offset. */
     uint16_t pushed;
     uint16_t older; /* Number of rows above row 0 of the tensor that the state holds. */
   };
@@ -345,7 +345,7 @@ typedef struct {
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
   uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
-  uint16_t rows; /* Number of rows of each stripe that the column window holds. */
+  uint16_t rows; /* Number of rows that the column window holds of each stripe. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
@@ -441,7 +441,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once, or a value described at TMO_ROOM_FOR_PIXELS. */
+    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once. TMO_ROOM_FOR_PIXELS explains larger values. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {
@@ -482,7 +482,7 @@ typedef struct {
   uint16_t stripes; /* Number of stripes of the group, or 0 if the group runs row by row. */
   uint8_t whole; /* Value 1 means that the group has only one operator, whose kernel can compute all rows in one call. */
   uint8_t reserved_11[1];
-  uint32_t loops; /* Offset of the loop codes in the program, which are TMO_LOOP_* constants. */
+  uint32_t loops; /* Offset in the program of the loop codes (TMO_LOOP_*). */
 } tmo_group;
 
 /* Part of the output that an operator of a tiled group computes next. */
@@ -492,7 +492,7 @@ typedef struct {
 
 /* Division of an operator's iterations between two cores. */
 typedef struct {
-  uint16_t kind; /* TMO_SHARDING_* constant: the rows are divided by columns, by channels, or not at all. */
+  uint16_t kind; /* TMO_SHARDING_* constant, which states whether the cores divide the columns, the channels, or nothing. */
   uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
     uint32_t accumulator; /* Offset of core 1's scratch or sums in the workspace. Core 0 uses the offset tmo_op.accumulator. */

@@ -70,7 +70,7 @@ typedef struct {
 typedef struct {
   void *data;         /* address of the slow memory, which is a multiple of 16 */
   uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool says how many bytes it needs */
-  tmo_source *source; /* picture of a model with an external input that runs under TFLM; otherwise NULL */
+  tmo_source *source; /* picture for a model that runs under TFLM and has an external input; otherwise NULL */
 } tmo_memory;
 
 /* Copies rows of a picture, beginning with row source->y and pixel source->x. The copied elements have the type of the model's streamed input. The

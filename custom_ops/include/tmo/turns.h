@@ -20,7 +20,7 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* largest number of models in an application */
 
-enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
+enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status, without running anything, if another model has the turn */
 
 /* A model must wait for the models in the sets `running` and `paused`. In a set, bit i stands for model i. If the bit of another model is set in
  * `running`, the model must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   const tmo_excluded *excluded; /* array with one entry for each model */
   uint32_t models;              /* number of models, which is at most TMO_MAX_MODELS */
-  uint32_t running, paused;     /* bits of the models that run now, and of the models that are paused now; both fields are 0 at the start */
+  uint32_t running, paused;     /* bit i is 1 if model i runs (`running`) or is paused (`paused`); both fields are 0 at the start */
 } tmo_turns;
 
 static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {

@@ -61,7 +61,7 @@ static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-/* Returns whether each iteration of the operator computes a tile instead of a row. A group with tiles may contain operators that compute rows. */
+/* Returns whether each iteration of the operator computes a tile. A group with tiles may contain operators that compute whole rows. */
 static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { return tmo_is_tiled(group) && !tmo_by_row(op); }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }

@@ -81,7 +81,7 @@ TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
 TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
-/* The functions tmo_add_two() and tmo_add_two_wide() multiply the lower halves of two words and their upper halves, and add both products to `sum`. */
+/* tmo_add_two() and tmo_add_two_wide() multiply the lower halves of two words, multiply the upper halves, and add both products to `sum`. */
 TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
@@ -96,7 +96,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   return greater;
 }
 
-/* The functions tmo_greater_halves() and tmo_lesser_halves() return the greater or the lesser int16 value of each half of two words. */
+/* The function tmo_greater_halves() returns the greater of two int16 values in each half of a word. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

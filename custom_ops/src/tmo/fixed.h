@@ -121,7 +121,7 @@ static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
 
 /* Returns the number of zero bits above the highest set bit of x. For x = 0, the function returns 31. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
-#if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__) /* the core counts zero bits in one instruction */
+#if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__) /* the core counts leading zero bits in one instruction */
   return __builtin_clz(x | 1);
 #else
   int32_t n = 0;

@@ -31,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* without libm, macros replace its functions, so that all kernels compile; tmo_check_build() rejects programs that call libm */
+#else /* without libm, macros replace the functions of libm, so that all kernels compile; tmo_check_build() rejects programs that call libm */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)

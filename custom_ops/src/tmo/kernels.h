@@ -2,9 +2,9 @@
 /* This header declares the kernels of operators. Applications include only tmo/tmo.h.
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
- * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. The output of most kernels must not overlap
- * their inputs. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads
- * before it writes may begin at the start of an operand that is not broadcast, or at a lower address. Kernels that read before they write are LOOKUP,
+ * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
+ * input. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads before it
+ * writes may begin at the start of an operand that is not broadcast, or at a lower address. Kernels that read before they write are LOOKUP,
  * LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose
  * output elements are not larger than their input elements, also read an element before they write it. CONV writes the last byte of its output after
  * it has read all inputs, so this byte may overlap an input.
@@ -86,7 +86,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* for t
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* for the kinds AVERAGE_POOL_S16, MAX_POOL_S16 and MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_compare_s8;                               /* COMPARE */
-TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16, tmo_greater_s16;    /* for kinds whose two operands are int16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16, tmo_greater_s16;    /* kernels of the kinds whose two operands are int16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
@@ -97,7 +97,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s8, tmo_transposed_product_s8;    /* BATCH_MATMUL */
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s16, tmo_transposed_product_s16;  /* BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
-TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* for kinds whose output and input have different types */
+TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels of the kinds whose output and input have different types */
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* for the kinds AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32 and MIN_POOL_F32 */
@@ -126,8 +126,8 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 /* Copies the row with the index `row` from the table of a GATHER operator to y. The row must be in the table. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
-/* The following kernels compute only whole rows. The array pixels[] has the addresses of all input rows, first those of operand 0. The address NULL
- * stands for a missing row. */
+/* The following kernels compute only whole rows. The array pixels[] has the addresses of all input rows, beginning with the rows of operand 0. The
+ * address NULL stands for a missing row. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
@@ -197,9 +197,9 @@ TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8
 /* The input bytes under a window, as several runs of adjacent bytes. The window consists of parts with equally many runs. The weights of one run are
  * adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* points to the address of the first run's first pixel, in a list of addresses */
+  const int8_t *const *at; /* entry of a list of addresses: the address of the first run's first pixel */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
-  uint16_t count;          /* number of runs in each of the parts */
+  uint16_t count;          /* number of runs in each part of the window */
   uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
   uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent window parts */
   uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
@@ -212,8 +212,8 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* These functions multiply by int4 weights, two of which share a byte. tmo_conv_nibbles() returns the sum of one channel. The argument `first` is the
- * index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, beginning with the channel
+/* These functions multiply by int4 weights. Two int4 weights share a byte. tmo_conv_nibbles() returns the sum of one channel. The argument `first` is
+ * the index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, beginning with the channel
  * `channel`. */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
@@ -345,8 +345,8 @@ TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products to each of four sums. n must be positive. The factors of a product are an input byte minus the zero point, and a weight. The
- * weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
+/* Adds n products to each of four sums. n must be positive. Each product is a weight times the difference between an input byte and the zero point.
+ * The weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 

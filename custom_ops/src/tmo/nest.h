@@ -41,7 +41,7 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* An iteration computes the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes whole rows, an iteration has all
+/* An iteration computes the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes whole rows, an iteration computes all
  * columns. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {

@@ -18,8 +18,8 @@ typedef struct {
   tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
 } execution;
 
-/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. The function returns which channels of the tensor the view
- * has. */
+/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. The function returns the tensor's channels that remain in the
+ * view. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
@@ -176,7 +176,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
 /* Addresses of the pixels under the windows of adjacent output columns. The list contains a pixel only once, even if several windows contain the
  * pixel. */
 typedef struct {
-  const int8_t **pixels;       /* addresses row by row, from the first window on */
+  const int8_t **pixels;       /* addresses row by row, beginning with the pixels under the first window */
   uint32_t room;               /* largest number of addresses in the list */
   uint16_t rows, first_row;    /* number of input rows under the windows; index of the kernel's row that multiplies the first input row */
   tmo_taps columns;            /* input columns under the first window */
@@ -247,8 +247,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
 }
 
 /* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration. If an iteration reads the same rows of an operand each time, the function does not change their
- * entries in the list. */
+ * list still has the rows of the previous iteration. If every iteration reads the same rows of an operand, the function keeps the entries of these
+ * rows. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

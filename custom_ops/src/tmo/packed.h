@@ -202,7 +202,7 @@ TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t 
 /* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
  * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
  * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
- * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. For five pixels, the distances between adjacent outputs must be equal. */
+ * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels must be equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -227,8 +227,8 @@ typedef struct tmo_wide_job {
   const int32_t *bias, *multipliers; /* one value for each channel, or four equal values if all channels have the same value */
   const int8_t *shifts;
   int8_t *out;
-  int32_t low, high;         /* smallest and largest output, stored in both halves of a word */
-  const int32_t *x, *end;    /* first word and end of the input values of two pixels; values 0 and 2 share a word, and values 1 and 3 the next word */
+  int32_t low, high;         /* smallest and largest output; both halves of each word have the same value */
+  const int32_t *x, *end;    /* input values of two pixels; values 0 and 2 are in the first word, and values 1 and 3 are in the second word */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
   int32_t *sums;             /* memory for the four sums that are computed together */
@@ -284,7 +284,7 @@ typedef struct {
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
- * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of two adjacent blocks begin `outputs` pixels apart. */
+ * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of adjacent blocks are `outputs` pixels apart. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */
@@ -345,7 +345,7 @@ typedef struct {
   const int8_t *base;
   uint32_t columns;
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* all column windows in a list; after the last column window, the copy continues with the first */
+  const tmo_column_window *first, *end; /* list of all column windows; after the last entry, the copy continues with the first entry */
   uint32_t dilation_h;
   uint32_t gap;         /* number of bytes to skip after each copied row */
   uint32_t width;
@@ -377,7 +377,7 @@ typedef struct {
     const int8_t *first; /* first pixel of the input row; if the row does not exist, a pixel whose bytes are the zero point */
     uint32_t pixel;      /* distance in bytes between pixels; 0 if the row does not exist */
   } rows[3];
-  const int8_t *missing; /* pixel whose bytes are the zero point; the function reads this pixel outside the row */
+  const int8_t *missing; /* pixel of zero points that stands for all pixels outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
   uint32_t inside;       /* first input column where a window extends past the row; 0 if an input row does not exist */

@@ -55,8 +55,8 @@ static inline bool tmo_counts_pixels(const tmo_op *op) {
 }
 
 /* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room
- * for the input values of five pixels. The kernel computes three pixels and then two pixels for each pair of output channels, while the cache still
- * has the weights. */
+ * for the input values of five pixels. For each pair of output channels, the kernel computes three pixels and then two pixels. The cache still has
+ * the weights for the last two pixels. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Returns whether a tensor is in the arena, with its pixels in column windows or in whole rows. */
+/* Returns whether a tensor is in the arena, with rows and pixels in ascending order. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return tmo_is_ascending(t) && !tmo_is_source(run->program, t);
 }
