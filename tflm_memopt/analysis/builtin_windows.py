@@ -32,7 +32,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Numbers of window rows and of window taps inside the input, over all windows of one channel."""
+    """Sums over all windows of one channel: the rows and the pixels of the window that are inside the input."""
 
     rows: int
     taps: int

@@ -37,9 +37,9 @@ class Work:
     window.
     """
     written: float = 0
-    """Number of output bytes or, for an operator that adds to int32 sums, of updates of sums."""
+    """Number of output bytes. For an operator that adds to int32 sums, number of updated sums."""
     pixels: float = 0
-    """Number of output pixels or, for an operator that adds to int32 sums, of input pixels."""
+    """Number of output pixels. For an operator that adds to int32 sums, number of input pixels."""
     taps: float = 0
     """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
     window.
@@ -68,12 +68,12 @@ class Work:
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies singly, or of pool taps in incomplete groups of four channels.
+    """For a pool, number of taps in incomplete groups of four channels. Otherwise, number of rows copied one by one.
 
     For a COPY, the field counts bytes in short runs. For bytes packed in tiles, the field counts kernel calls.
     """
     batches: float = 0
-    """Number of times that a kernel reads all its weights. For a COPY, number of moves for several rows at once."""
+    """Number of times that a kernel reads all its weights. For a COPY, number of moves that copy several rows."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
@@ -86,7 +86,7 @@ class Work:
     entered: float = 0
     """Number of steps to start a group, for the group's first operator.
 
-    A group takes two steps to start, and each of its operators takes one step.
+    The start of a group counts as two steps, and each operator of the group counts as one more step.
     """
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""

@@ -18,7 +18,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
 Span = tuple[float, float]
 Costs = Mapping[str, Span]
-"""Maps a field of costs.Work, or `values` for the values in all windows, to the cost per unit."""
+"""Maps a field of costs.Work to the cost per unit. The key `values` stands for all values under the windows."""
 
 COUNTED = "rv32"
 """Core of costs.json whose instructions are used for C code on all Espressif chips."""
@@ -27,7 +27,7 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """Maximum instructions of a reference kernel on RV32 or Xtensa, as a multiple of its instructions on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Maps a chip to the number of pixels for which a vector kernel reads the weights of a 1x1 convolution once.
+"""For each chip, number of pixels that a 1x1 convolution computes with one read of its weights.
 
 All kernels of ESP-NN not named here read the weights once for each pixel.
 """

@@ -41,7 +41,7 @@ class FlashTiming:
 
     @property
     def key(self) -> str:
-        """Key of this flash in cycles.json, from its wait states and caches."""
+        """Key of the flash in cycles.json. The key is a text made of wait states, line size and caches."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"

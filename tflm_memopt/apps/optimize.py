@@ -90,7 +90,7 @@ class LaidOut:
     """Maps a model to the offset in bytes of its part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
     busy: Sequence[int] = ()
-    """Millionths of a core's time that each model uses, or no values for models without rates."""
+    """Millionths of a core's time that each model uses. The sequence is empty if the models have no rates."""
 
     @property
     def slow_bytes(self) -> int:

@@ -31,8 +31,8 @@ class Timer:
     """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the maximum milliseconds of some work, or None if they are unknown. The argument `moved` has the
-        numbers of bytes that are read and written in slow memory.
+        """Return the longest time of some work in milliseconds, or None if the time is unknown. The argument `moved`
+        has the numbers of bytes that are read and written in slow memory.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
@@ -72,7 +72,7 @@ def _hint(member: AppMember, entry: AppModel) -> str:
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return the origin of the times for each model with a rate, a time limit or pauses."""
+    """For each model with a rate, a time limit or pauses, state how its time was determined."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

@@ -32,7 +32,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """Numbers of completed iterations at which the model pauses."""
+    """Each pause comes after this number of iterations."""
     milliseconds: float
     """Estimated upper bound of the milliseconds between two pauses."""
 
@@ -90,7 +90,7 @@ class AppOptimized:
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """Memory map of all models in turn."""
+    """Shows the memory of the models one after another."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for JSON, with the arena and the multiply-accumulates of each model."""
@@ -121,7 +121,7 @@ class AppPoint:
     head: int
     tail: int
     instructions: int
-    """Number of instructions in one second for all models, or in one inference of each model if no model has a rate."""
+    """Instructions in one second for all models. If no model has a rate, sum of one inference of each model."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 

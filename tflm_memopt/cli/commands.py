@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for which `fit` packs weights, and whose programs also run on Cortex-M7 and Cortex-M33."""
+"""Target for which `fit` packs weights. Cortex-M7 and Cortex-M33 can run programs for this target."""
 
 
 def optimize(args: argparse.Namespace) -> int:

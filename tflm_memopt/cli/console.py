@@ -79,7 +79,7 @@ def console_of(stream: Any) -> Console:
 
 
 def prepare_streams() -> None:
-    """Open streams that the caller has closed, and escape characters that a stream's encoding lacks."""
+    """Replace closed streams by the null device. Escape characters that a stream cannot encode."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115

@@ -86,8 +86,8 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """Return the int8 model for one example at a time. The argument `calibration` has an array of examples for each
-        input.
+        """Return an int8 model that processes one example per inference. The argument `calibration` has an array of
+        examples for each input.
         """
         tf = self._tf
         inputs = self.inputs(calibration)
@@ -143,7 +143,7 @@ class FloatModel:
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # Only the first of several outputs is used.
+            while isinstance(out, (dict, list, tuple)):  # Later outputs are ignored.
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)

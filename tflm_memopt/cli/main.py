@@ -35,7 +35,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Maps a command to the module with a function of the command's name."""
+"""Maps a command to the module that runs the command."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -61,7 +61,7 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code, or raise SystemExit for --help and --version."""
     console.prepare_streams()
-    gc.set_threshold(200_000, 20, 20)  # Garbage collection is rarely needed.
+    gc.set_threshold(200_000, 20, 20)  # Conversions run faster with fewer garbage collections.
     with interrupts.listed() as seen:
         try:
             root = parser()

@@ -1,9 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-Either each device runs whole operators, or all devices divide first rows and, from some layer on, channels. With
-limited memory, the first device alone may run the first or the last layers. Splits are compared by the largest device's
-bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no other split is better
-in memory, in work and in sent bytes.
+A network can be cut into sequences of whole operators, one for each device. Otherwise, all devices divide the rows of
+the first layers and the channels of the later layers. With limited memory, the first device alone may run the first or
+the last layers. Splits are compared by the largest device's bytes, the busiest device's multiply-accumulates, and the
+sent bytes. A split is converted if no other split is better in memory, in work and in sent bytes.
 """
 
 import math
@@ -108,8 +108,8 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Convert the network for devices that run whole operators in sequence. The argument `cuts` has the first operator
-    of each device but the first.
+    """Convert the network for devices that run whole operators in sequence. For all devices after device 0, `cuts` has
+    the index of the first operator.
     """
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
@@ -133,7 +133,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Give the first device fewer channels if it stores more bytes than the devices on average.
+    """Divide the channels again, with fewer for the first device, if the first device stores more than the mean.
 
     Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
     more than FAIR times the mean weights of a device.

@@ -97,7 +97,7 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model, given the model, a name, and whether the limit of instructions applies.
+    """Function that converts a model. Arguments: the bytes, a name, and whether the limit of instructions applies.
 
     The returned plan is None if the model is not rewritten.
     """
@@ -266,7 +266,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate how many operators should be divided by rows. Raises UsageError if no operator can be divided."""
+    """Estimate how many first operators to divide by rows. Raises UsageError if no operator can be divided."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -346,7 +346,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the sum of operators' costs before the first exchanged row, after the last one, and in between."""
+    """Return sums of the costs of operators. Each exchanged row ends a sum and begins the next one."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -390,8 +390,8 @@ class _Sharder(Tiles):
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator if no window on a reading device reaches them.
 
-        All operators that read a tensor get the same number of its rows, so that each row is sent once. The argument
-        `readers` has the devices that run the operator.
+        Each row is sent once, so all operators that read a tensor get an equal number of rows. The argument `readers`
+        has the devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

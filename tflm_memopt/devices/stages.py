@@ -1,9 +1,9 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
-sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device has on average, all
-devices divide its channels. For a few positions, the network is cut in two and planned for two devices. The plans for
-two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
+sent row by row, so that no device holds a whole tensor. If a layer exceeds a device's equal part of all weights, all
+devices divide the layer's channels. For a few positions, the network is cut in two and planned for two devices. The
+plans for two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
 """
 
 import math
@@ -22,14 +22,14 @@ CUTS = 8
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
-"""In an even split, no device has more than this multiple of a device's mean weights."""
+"""If weights are split evenly, no device stores more than this multiple of the mean."""
 
 
 class SplitCost(NamedTuple):
     """The cost of a split, which is compared field by field, and should be small."""
 
     exceeds_alone: int
-    """0 if no device needs more arena than one device alone, 1 if one needs up to LINK_STATE bytes more, otherwise 2.
+    """0 if each device needs at most the arena of one device alone, 1 for at most LINK_STATE bytes more, otherwise 2.
     """
     weights: float
     """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
@@ -78,10 +78,10 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions of divisions into stages while an untried division has a lower estimated cost.
+    """Try divisions into stages, and yield their conversions. Stop when no estimate is below the lowest cost.
 
-    After a sequence of operators is planned for a device, its exact arena replaces the estimate. Every second attempt
-    takes the smallest estimated arena, until a division needs less RAM than a single device. The argument `best` is the
+    After a sequence of operators is planned for a device, its exact arena replaces the estimate. Until a division needs
+    less RAM than a single device, every second attempt takes the smallest estimated arena. The argument `best` is the
     lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
@@ -125,8 +125,8 @@ def arranged(
 def _estimated(
     cuts: Sequence[Cut], ends: Sequence[int], alone: int, sharded: float, known: Mapping[tuple[int, int], int]
 ) -> SplitCost:
-    """Estimate the cost of sequences of operators that end at the cuts `ends`. The first device also runs the operators
-    after the last cut in `ends`.
+    """Estimate the cost of sequences of operators that end at the cuts `ends`. The operators after the last cut run on
+    the first device.
 
     The argument `sharded` is the size of a device's divided weights, as a multiple of a device's mean weights. The
     argument `known` has the arena size in bytes of each planned sequence, by its first and last cut.
@@ -149,7 +149,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return operators (Op.index) that can be divided by channels and have more weights than a device on average."""
+    """Return operators (Op.index) that can be divided by channels and exceed one device's part of all weights."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

@@ -83,7 +83,7 @@ def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return a range of output rows, extended on both sides until the rows read at least one input row."""
+    """Extend a range of output rows until the operator reads at least one input row for the range."""
     while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
         first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
     return first, end

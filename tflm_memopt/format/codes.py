@@ -122,8 +122,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """The field `select_form` has four bits for each operand of SELECT. The lower two bits are the index of the
-    operand's row among all rows that an iteration reads.
+    """The field `select_form` has four bits for each operand of SELECT. The lower two bits give the operand's place in
+    the list of rows that an iteration reads.
     """
 
     ONE_COLUMN = 4
@@ -231,7 +231,7 @@ class Part(enum.IntEnum):
     """TMO_PART_COPIES runs operators with TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each."""
+    """TMO_PART_AT_ONCE computes consecutive pixels in one call of a kernel, even if each pixel is an iteration."""
     TWO_ROWS = 28
     """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29

@@ -75,7 +75,7 @@ class TableOffset:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """The field holds records, which programs store directly after the record that has the field."""
+    """The field holds records. In a program, these records directly follow the record with the field."""
 
     record: type
 
@@ -96,7 +96,7 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """In C, the field has the names in `names` instead of its own name."""
+    """A field whose name in C is the first of `names`."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]

@@ -54,15 +54,13 @@ FIVE_VALUES = 96
 weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
 """
 PACKED_TILE = 2304
-"""Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once."""
+"""Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
 ROOM_FOR_PIXELS = 4
 """A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels."""
 MVE_PIXELS = 2
 """Maximum number of output pixels that a packed convolution for Helium computes at once."""
 MVE_TILE = 4608
-"""Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies for the pixels that it computes
-at once.
-"""
+"""Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies to scratch at a time."""
 ESP_TILE = 2048
 """Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution."""
 PACKED_TAPS = 51

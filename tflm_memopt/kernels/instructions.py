@@ -213,8 +213,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace a division by 2^e that rounds halves away from zero. The new operations subtract 1 from x if x < 0 and e
-    != 0, and round halves up.
+    """Replace a rounded division by 2^e, in which halves are rounded away from zero. The new operations subtract 1 from
+    x if x < 0 and e != 0, and round halves up.
     """
     x, exponent = one.operands
     if not one.to.along:

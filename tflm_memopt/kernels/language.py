@@ -178,7 +178,7 @@ class Load:
 @dataclass(frozen=True, slots=True)
 class Compute:
     """Stores the result of an operation, modulo 2^32, in the register `to`. The operation "dot" adds its result to the
-    old value.
+    value of `to`.
     """
 
     op: str
@@ -211,7 +211,7 @@ class For:
 class When:
     """Statements that run if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
 
-    If `at` is a register, the statements do not access RAM, so that no access to RAM depends on data.
+    If `at` is a register, the statements do not access RAM. Then the accesses to RAM do not depend on data.
     """
 
     at: Operand

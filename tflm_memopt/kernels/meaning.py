@@ -39,7 +39,7 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""A number that exceeds int16 even after a zero point is added."""
+"""Limit for rounded numbers. The sum of this limit and a zero point is still too large for an int16."""
 
 
 def wrap32(x: int) -> int:

@@ -54,10 +54,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    The argument `turns` has the numbers of iterations that run side by side, in descending order. The rewrite is legal
-    where vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code
-    between the inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not
-    change values that several iterations read.
+    The argument `turns` has numbers of iterations, such as 4 and 2. First, 4 iterations run side by side as often as
+    possible, and then 2. The rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. The
+    option `apart` saves registers: code between the inner loops runs for one iteration after the other. With `apart`,
+    code between the inner loops must not change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -256,7 +256,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Replace operations that the core lacks. The function `into` returns the new statements for an operation."""
+    """Replace operations that the core lacks. The function `into` returns the statements that replace an operation."""
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         names = iter(range(10_000))

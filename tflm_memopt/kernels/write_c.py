@@ -192,7 +192,7 @@ class Writer:
     parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Name of a shared pointer and the index of the element it points to, by the C expression of the array's start."""
+    """Name of a shared pointer and its index in an array. The key is the C expression of the array's start."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -263,8 +263,8 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the element width of a loop in bits. Return the element width, or 0 if the loop has
-        several element widths.
+        """Set the width in bits of the vector unit's elements for a loop. Return the element width, or 0 if the loop
+        has several element widths.
         """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
         widths = {self.table.instruction(s).width for s in computed} - {0}

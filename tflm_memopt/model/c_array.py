@@ -14,8 +14,7 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches complete and unfinished directives, strings and comments of C, so that damaged files take only linear time.
-"""
+"""Matches directives, strings and comments of C, even unfinished ones. The time is linear even for damaged files."""
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
 

@@ -21,7 +21,7 @@ IDENTIFIER = b"M001"
 AXIS_LABELS = 2
 """AssociatedFileType of a file with a label for each value of an output."""
 NORMALIZATION = 1
-"""Value of ProcessUnitOptions that stands for value = (pixel - mean) / standard deviation."""
+"""Value of ProcessUnitOptions for normalization. A normalized value is (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
 """Greatest size in bytes of a file with labels. Larger files are ignored."""
 _DAMAGE = (

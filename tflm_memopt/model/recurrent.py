@@ -17,8 +17,8 @@ HINTS: Mapping[str, str] = {
 
 
 def loops(graph: Graph) -> Mapping[int, str]:
-    """Map the index of each WHILE of the main graph that computes a recurrent layer to the layer's type, such as
-    LSTM.
+    """Find the WHILE operators of the main graph that compute recurrent layers. Return each operator's index with the
+    type of its layer, such as LSTM.
     """
     bodies = {op.index: int(op.options.get("bodySubgraphIndex", 0)) for op in graph.ops if op.type == "WHILE"}
     graphs = graph.subgraphs

@@ -32,7 +32,7 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Indices of those operands of SVDF and LSTM that are the operator's own variables."""
+"""For SVDF and LSTM, indices of the operands that are variables. No other operator uses these variables."""
 
 ONE_PIXEL = 1024
 """RESIZE_BILINEAR divides a pixel into this number of units."""
@@ -114,7 +114,7 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """An operator of a graph, with the rows into which earlier operators divide their outputs."""
+    """An operator of a graph, and the rows in which earlier operators write their outputs."""
 
     graph: Graph
     op: Op
@@ -167,7 +167,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the rows into which the producer of operand k divides the operand. By default, the rows are those of
+        """Return the number and the size of the rows in which operand k is written. By default, the rows are those of
         natural_rows().
         """
         storage = self.storage(k)

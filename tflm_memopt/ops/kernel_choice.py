@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function makes the same choice as a function in custom_ops/src. The results determine the needed parts of the
-library (lower/parts.py) and estimated times (plan/iteration).
+Each function chooses as the C code in custom_ops/src does. The results determine the needed parts of the library
+(lower/parts.py) and estimated times (plan/iteration).
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator. Set `whole` if iterations make all channels of a pixel."""
+    """Return whether tmo_iterate_pixel() runs an operator. Set `whole` if each iteration computes all channels."""
     if tile > 1 or (tile == 0 and width > 1):
         return False
     if packing is not Packing.NONE:

@@ -62,7 +62,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return a COPY with one output row per iteration or, if impossible, with other iterations. Raises Irregular."""
+    """Return a COPY that makes one output row per iteration, if possible, otherwise another COPY. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -96,7 +96,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    With `whole`, the result is None if the first output row does not need the whole input.
+    If `whole` is set, the first output row must need the whole input, otherwise the result is None.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None

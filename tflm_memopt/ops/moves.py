@@ -191,7 +191,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # the period starts at iteration 0 or at the first iteration that reads a row
+    if not len(back):  # a period starts at iteration 0, or where the first row is read
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
@@ -235,7 +235,7 @@ def _repeated(slot: _Slot, period: int) -> list[Move] | None:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Yield moves of adjacent bytes. A move joins several ranges of bytes with equal lengths and distances."""
+    """Yield moves of adjacent bytes, or of several runs with equal lengths and distances."""
     target, source = slot.targets, slot.sources
     cut = np.flatnonzero((np.diff(target) != 1) | (np.diff(source) != 1)) + 1
     starts = np.concatenate(([0], cut))

@@ -240,7 +240,7 @@ _TYPES = {
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""Constraints for float32 operators, by the constraint on integer types that each of them replaces."""
+"""Maps a constraint on integer types to the constraint for float32 operators."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales

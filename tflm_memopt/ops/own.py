@@ -51,7 +51,7 @@ def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Call
 
 
 def last_dimension(context: OperatorContext, k: int) -> bool:
-    """Return whether operand k is a constant with the index of the last dimension."""
+    """Return whether operand k is constant and contains only the index of the last dimension."""
     operand, rank = context.tensor(k), len(context.input().shape)
     stated = [] if operand is None or operand.data is None else operand.data.reshape(-1).tolist()
     return len(stated) == 1 and stated[0] % rank == rank - 1

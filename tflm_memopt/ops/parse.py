@@ -346,18 +346,18 @@ def _kind(context: OperatorContext, kind: Kind) -> Kind:
 
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
-    """Return the rows with the number of channels in `c` instead of a number of bytes."""
+    """Return rows whose field `c` is a number of channels instead of a number of bytes."""
     return replace(rows, c=rows.c // ITEM_BYTES[context.input().dtype])
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window over all reduced elements. In a reduction of channels, every channel becomes a pixel."""
+    """Return a window over all reduced elements. If channels are reduced, each channel counts as a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]
         return Geometry(Window(made.h, w, made.h, w), Rows(made.h, w, run[2]), Rows(1, 1, run[2]))
-    if run is not None and not context.is_image():  # outer dimensions become rows, and inner dimensions channels
+    if run is not None and not context.is_image():  # outer dimensions become rows, inner ones become channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]

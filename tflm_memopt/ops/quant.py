@@ -20,7 +20,7 @@ SOFTMAX_INTEGER_BITS = 5
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 POWER_TOLERANCE = 1e-3
-"""TFLM takes a scale for a power of two if the scale's logarithm is at most this far from an integer."""
+"""For TFLM, a scale is a power of two if its binary logarithm is at most this far from an integer."""
 
 
 class Multiplier(NamedTuple):

@@ -1,6 +1,7 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
-iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. If an operator
-has a window, `Window.rows` has the rows. If there is no window, `RowOp.access` states the rows.
+iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. `Window.rows`
+states the first row and the extent for an operator with a window. If there is no window, `RowOp.access` states the
+rows.
 """
 
 from collections.abc import Iterator
@@ -109,8 +110,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows.
-    Without a table, the first row is `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`.
-    Rows outside the operand are left out.
+    Without a table, the first row is `(y * mul + add) / div`, rounded down. If `table` is not empty, the first row is
+    `table[y]`. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -160,7 +161,7 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if all iterations write into one output row, in which `phase_step` then counts bytes."""
+    """True if each iteration moves an input row into the only output row. Then `phase_step` counts bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Tensor that operators read from the buffer, from the oldest row to the newest."""
+    """Tensor in which the operators see the rows of the buffer. The oldest row comes first."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -249,7 +250,7 @@ class RowOp:
     state_write: StateRollingBuffer | None = None
     """The output rows replace the oldest rows of this state, so the output tensor takes no bytes of its own."""
     updates: tuple[StateRollingBuffer, ...] = ()
-    """States of one row that the operator updates in place."""
+    """States that the operator updates in place. Each state has one row."""
     core_1_counters: int = 0
     """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
@@ -442,9 +443,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles, because it exchanges rows with other devices, or reads windows and no
-        state.
-        """
+        """True if the operator can run in tiles. The operator needs a window, and must not use a state."""
         return not self.access and (not self.stateful or self.message is not None)
 
     @property

@@ -103,7 +103,7 @@ class Function:
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """The accesses and variables in the condition of each branch or loop, by its index."""
+    """Maps the index of a branch or loop to the accesses and variables in its condition."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
 

@@ -38,8 +38,8 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that are not merged into other groups. An array of groups remains only if the driver uses an
-    unknown index.
+    """Return the groups that are not merged into other groups. If the driver uses an unknown index for an array of
+    groups, the array is not merged.
     """
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}

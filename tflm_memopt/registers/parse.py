@@ -35,7 +35,7 @@ _HEADERS = {
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
 _DEVICE = 'static[["device " TMO_TEXT(base)]] bfGroup group *const name = (bfGroup group *)(base)'
 _WORDS = f"""\
-/* Words of register descriptions as plain C. Files that `tflm-memopt registers` writes do not need it.
+/* Macros for the words of register descriptions. Files that `tflm-memopt registers` writes do not use the macros.
  * access_type(NAME) takes read_write, read_only, write_only, read_clears, one_clears or zero_clears. */
 #ifndef TMO_REGISTER_WORDS_H_
 #define TMO_REGISTER_WORDS_H_

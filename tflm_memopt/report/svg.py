@@ -22,7 +22,7 @@ def document(drawing: Drawing) -> str:
 
 
 def inline(drawing: Drawing) -> str:
-    """Return SVG for a page that has `style_sheet()` and HATCH."""
+    """Return SVG for a page that already contains `style_sheet()` and HATCH."""
     return _svg(drawing, "", "")
 
 

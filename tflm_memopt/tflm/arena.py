@@ -113,7 +113,7 @@ def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, lib
         replay = _replay(source, abi, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
-    ample = aligned(sum(size + align for _, size, align in events))  # has room for all allocations at once
+    ample = aligned(sum(size + align for _, size, align in events))  # room for all allocations without any overlap
     ends = _ends(events, ample)
     if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
@@ -223,7 +223,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for all earlier scratch requests, and for as many requests as one more operator may make."""
+    """Reserve space for the requests of the next operator, and for all scratch requests so far."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -335,9 +335,9 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the size of the smallest arena in which all events fit. In a sufficiently large arena, the events use
-    `total` bytes. An arena that lacks `missing` bytes must grow by at least `missing - ALIGNMENT` bytes, because
-    alignment gaps can shrink.
+    """Return the size of the smallest arena in which all events fit. The argument `total` is the number of bytes that
+    the events use if the arena is large enough. An arena that lacks `missing` bytes must grow by at least `missing -
+    ALIGNMENT` bytes, because alignment gaps can shrink.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

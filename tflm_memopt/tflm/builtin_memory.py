@@ -430,4 +430,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Stands for operators with unknown allocations, which make all figures of the arena lower bounds."""
+"""Kernel with unknown allocations. If a model has such a kernel, all figures of the arena are lower bounds."""

@@ -2,8 +2,8 @@
 
 The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
 arm_*_get_buffer_sizes_*. The figures are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
-convolutions. `mve` selects the figures for Helium instead of the DSP extension. For a core with neither extension, the
-figures are too high.
+convolutions. `mve` selects the figures for Helium instead of the DSP extension. On a core without Helium and DSP
+extension, TFLM allocates less than these figures.
 """
 
 import math

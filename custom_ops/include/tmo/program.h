@@ -39,11 +39,10 @@
 /* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels with
  * TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
-#define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies for the pixels that it computes at once. */
+#define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
 #define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels. */
 #define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
-/* Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies for the pixels that it computes at once. */
-#define TMO_MVE_TILE 4608
+#define TMO_MVE_TILE 4608 /* Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies to scratch at a time. */
 #define TMO_ESP_TILE 2048 /* Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution. */
 #define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
@@ -195,8 +194,8 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* The option align_corners is set. */
 };
 
-/* The field `select_form` has four bits for each operand of SELECT. The lower two bits are the index of the operand's row among all rows that an
- * iteration reads. */
+/* The field `select_form` has four bits for each operand of SELECT. The lower two bits give the operand's place in the list of rows that an iteration
+ * reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -237,7 +236,7 @@ enum {
   TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_PART_COPIES runs operators with TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* With TMO_PART_AT_ONCE, one call of a kernel computes several consecutive iterations of one pixel each. */
+  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes consecutive pixels in one call of a kernel, even if each pixel is an iteration. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
   TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
@@ -350,7 +349,7 @@ typedef struct {
 } tmo_column_window;
 
 /* Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows. Without a table, the first row is
- * `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`. Rows outside the operand are left out. */
+ * `(y * mul + add) / div`, rounded down. If `table` is not empty, the first row is `table[y]`. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;

@@ -18,8 +18,8 @@ LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The activation curve of an LSTM reads the cells in units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""The executor shifts a cell of an LSTM by LEAST_SHIFT to MOST_SHIFT bits to reach the unit of the activation curve
-(custom_ops/src/tmo_check_kind.c).
+"""An LSTM's cell values and its activation curve have different units. The executor converts between the units by a
+shift of LEAST_SHIFT to MOST_SHIFT bits
 """
 BIAS_TOLERANCE = 1e-5
 """Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
@@ -95,7 +95,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
 
 
 def svdf_shapes(context: OperatorContext) -> str | None:
-    """An SVDF's operands must have shapes for one batch, and it must remember more than one step"""
+    """The operands of an SVDF must have shapes for one batch, and the SVDF must remember more than one time step"""
     x, features, time, bias, state = (context.input(k) for k in range(5))
     if any(len(t.shape) != 2 for t in (x, features, time, state, context.output)):
         return " and ".join(f"{name(t)} has shape {list(t.shape)}" for t in (x, features, time, state, context.output))
