@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
@@ -38,15 +38,19 @@ LESS = 0.9
 Planning = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Costed:
     plan: Plan
     work: tuple[Work, ...]
-    instructions: int
+    table: Table
     lower: Callable[[], Converted]
     """Function that lowers the plan without a check."""
     check: Callable[[], Converted]
     """Function that checks and lowers the plan."""
+
+    @cached_property
+    def instructions(self) -> int:
+        return self.table.instructions(self.work)
 
     @property
     def converted(self) -> Converted:
@@ -70,8 +74,7 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 
 def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], check: Callable[[], Converted]) -> Costed:
-    done = tuple(work(planned))
-    return Costed(planned.plan, done, table.instructions(done), lower, check)
+    return Costed(planned.plan, tuple(work(planned)), table, lower, check)
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
@@ -128,11 +131,12 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    def cycles(costed: Costed) -> float:
-        span = clock.cycles(costed.work)
+    @cache
+    def cycles(done: tuple[Work, ...]) -> float:
+        span = clock.cycles(done)
         return math.inf if span is None else span[1]
 
-    return cycles
+    return lambda costed: cycles(costed.work)
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
@@ -186,7 +190,7 @@ def _add_roomier(
     """
 
     def cost(done: Sequence[Work]) -> float:
-        return price(replace(start, work=tuple(done), instructions=table.instructions(done)))
+        return price(replace(start, work=tuple(done)))
 
     for room, form in itertools.product(rooms, each):
         roomier = form.plans.roomier(start.plan, start.plan.head + room, cost)
