@@ -66,7 +66,10 @@ def by_rows(
         row, column = np.divmod(np.where(mine, index - first, 0), rows.row_bytes)
         access = _access(mine, row, rows.h)
         accesses.append(access)
-        slots += _slots(k, access, mine, row, column, rows)
+        for slot in _slots(k, access, mine, row, column, rows):
+            slots.append(slot)
+            if len(slots) > MAX_MOVES:  # Each slot takes at least one move.
+                raise Irregular(f"a row is made of more than {MAX_MOVES} runs of bytes")
         first += rows.nbytes
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes))
     if len(moves) > MAX_MOVES:
