@@ -68,7 +68,7 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the writes of a tmo_step() that runs no iteration because input rows are missing. If rows are missing, tmo_step() still starts the first
+/* Allows the writes of a tmo_step() that runs no iteration because input rows are missing. If rows are missing, tmo_step() still starts the first
  * group and copies the rows that have arrived. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Positions of the fields in a message's head, whose numbers are little-endian. The head has these fields in order: the bytes 'T' and 'M', the
+/* Positions of the fields in a message's head. Numbers in the head are little-endian. The head has these fields in order: the bytes 'T' and 'M', the
  * sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index of the
  * tensor, the index of the row, the size of the row, the CRC of the row, and half of a CRC of all other fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };

@@ -58,7 +58,7 @@ typedef struct {
   uint16_t inference;
   uint32_t patience;  /* number of milliseconds to wait for a row, after which the other device is considered lost */
   uint32_t waited;    /* number of milliseconds that the run has already waited for the current row */
-  uint8_t other;      /* index of the device of the last exchange, for which tmo_link_wait() waits */
+  uint8_t other;      /* index of the other device in the last exchange; tmo_link_wait() waits for this device */
   bool sends;
   uint32_t left;      /* number of unsent bytes of the message that is being sent */
   uint8_t to;         /* index of the device to which the message is being sent */

@@ -22,7 +22,7 @@ extern "C" {
 typedef struct {
   uint8_t *received;       /* ring buffer for bytes that were received but not yet read */
   uint32_t room;           /* size of `received` in bytes: a power of two, at least the report's `room_for_all`; frames that do not fit are lost */
-  uint32_t written, read;  /* total numbers of bytes that the radio's task has written to `received` and that the run has read from it */
+  uint32_t written, read;  /* total number of bytes written to `received` by the radio's task, and total number of bytes read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes in the frame, including its head of two bytes */
   uint8_t number;          /* number of the frame, which the head of the frame contains */

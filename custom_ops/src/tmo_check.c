@@ -206,7 +206,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* Returns whether one call can run all iterations of a group, unless the program has a streamed input. The argument `iterations` is the number of the
+/* Returns whether one call can run all iterations of a group if all input rows exist. The argument `iterations` is the number of the
  * group's iterations. */
 static bool runs_whole(const tmo_checker *c, const tmo_group *group, uint32_t iterations) {
   const tmo_op *const op = &c->ops[group->first_op];

@@ -22,7 +22,7 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Positions of the fields `*_h` of a window, counted from the field `kernel_h` of a tmo_op. */
+/* Positions of a window's fields along the height, counted from the field `kernel_h` of a tmo_op. */
 enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
 _Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
                    offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");

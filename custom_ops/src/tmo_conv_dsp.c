@@ -157,7 +157,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 }
 
 /* Computes groups of `ways` pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile` if they are
- * int16, or in `bytes` if they are int8. The weights of a group's pairs alternate word by word. */
+ * int16, or in `bytes` if they are int8. Within a group, the weights of the pairs alternate word by word. */
 TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
                                        uint32_t values, uint32_t groups, uint32_t ways) {
   const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;
@@ -317,9 +317,9 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   }
 }
 
-/* Gathers the input values of the four output pixels from column x on. The windows of the pixels may extend beyond the input. The number of bytes of
- * an input pixel must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite the
- * padding pixel after its last use. */
+/* Gathers the input values of four output pixels, beginning with column x. The windows of the pixels may extend beyond the input. The number of bytes
+ * of an input pixel must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite
+ * the padding pixel after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;

@@ -65,7 +65,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of output channels. A function for two pixels computes the channels after the last group of eight. */
+/* Computes one pixel with any number of output channels. A function for two pixels computes the channels that form no group of eight. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;

@@ -101,8 +101,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes all output channels of a pixel. The index of the pixel's first output is i. The function computes at most `some` channels at a time. The
- * pointer `w` is the address of the first range's weights. The array `sums` has `some` entries. */
+/* Computes all output channels of a pixel. The pixel's first channel is element i of the output. The function computes at most `some` channels at a
+ * time. The pointer `w` is the address of the first range's weights. The array `sums` has `some` entries. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -221,8 +221,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel, whose first channel is output i. TFLM's function ConvPerChannel (kernels/internal/reference/integer_ops/conv.h) returns
- * the same values as conv(). */
+/* Computes one output pixel. The pixel's first channel is element i of the output. TFLM's function ConvPerChannel
+ * (kernels/internal/reference/integer_ops/conv.h) returns the same values as conv(). */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

@@ -10,8 +10,8 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offseto
 
 #endif
 
-/* Computes one output pixel of a depthwise convolution. The first channel of the pixel is output i. Output channel c reads input channel c /
- * multiplier, rounded down. */
+/* Computes one output pixel of a depthwise convolution. The pixel's first channel is element i of the output. Output channel c reads input channel c
+ * / multiplier, rounded down. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     for (uint32_t n, oc = 0; oc < k->out_channels; oc += n) {

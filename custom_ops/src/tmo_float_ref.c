@@ -6,7 +6,7 @@
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* tmo_float_divisor() is not inlined, because GCC 12 for a Cortex-M55 would then use an instruction that the assembler rejects. */
+/* If tmo_float_divisor() is inlined, GCC 12 for a Cortex-M55 uses an instruction that the assembler rejects. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -21,8 +21,7 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
 }
 
-/* The function adds products row by row and column by column. TFLM's function TransposeConv (kernels/internal/reference/transpose_conv.h) adds
- * products row by row and column by column, too. */
+/* Like TFLM's function TransposeConv (kernels/internal/reference/transpose_conv.h), this function adds products row by row and column by column. */
 void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / 4, row = op->kernel_w * channels;

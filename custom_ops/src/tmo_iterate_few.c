@@ -112,7 +112,7 @@ TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, 
   return true;
 }
 
-/* Lists the input rows under windows that are completely inside the input, for an input of whole rows. Each row is listed by the address of its first
+/* For an input of whole rows, lists the rows under windows that are completely inside the input. Each row is listed by the address of its first
  * pixel under the window. Returns false if a window is not completely inside the input. */
 TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const tmo_op *const op = k->op;

@@ -116,8 +116,8 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-/* Returns whether the kernel reads the pixels of a row under a window without a list of the pixels. The order of the pixels does not matter to a
- * pool. If `backwards` is true, the last pixel of a row has the lowest address. */
+/* Returns whether the kernel needs only the first pixel of each row under a window, instead of a list of all pixels. The order of the pixels does not
+ * matter to a pool. If `backwards` is true, the last pixel of a row has the lowest address. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k, bool backwards) {
   if (is_pool(op)) return true;
   if (backwards) return false;

@@ -120,7 +120,7 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Multiplies a sum by a factor and divides the product by 2^32. The result is rounded with halves up and saturated to int16. */
+/* Multiplies a sum by a factor and divides the product by 2^32. Halves are rounded up, and the result is saturated to int16. */
 static TMO_ALWAYS_INLINE int32_t output_s16(int64_t sum, uint32_t factor) {
   const uint64_t low = (uint64_t)(uint32_t)sum * factor + ((uint32_t)1 << 31);
   return tmo_saturated_half((int32_t)((uint32_t)(low >> 32) + (uint32_t)((uint64_t)sum >> 32) * factor));

@@ -304,7 +304,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loops of a group only run the first operator n times. A wrong `false` is allowed and only costs time. */
+/* Returns whether the loops of a group only run the first operator n times. If the function returns false by mistake, the run only takes longer. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -375,8 +375,8 @@ TMO_OWN_FRAME static uint32_t iterate_below(tmo_run_state *run, const tmo_op *op
   return n;
 }
 
-/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns the number of rows, 2, or
- * UINT32_MAX if the counter is invalid. */
+/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2, the number of rows, or
+ * returns UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;

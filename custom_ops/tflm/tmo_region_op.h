@@ -40,7 +40,7 @@ struct Signature {
   int outputs;
   int external; /* 1 if io[0] is a tmo_source, and 0 otherwise */
   bool streamed; /* whether the caller pushes rows of the input, or other devices send rows */
-  bool paused;   /* whether the program pauses after the iterations that a constant tensor lists */
+  bool paused;   /* whether the program pauses; a constant tensor lists the iterations before the pauses */
   bool state;
   bool slow; /* whether the program has tensors in slow memory, whose address comes last in io[] */
   bool workspace;

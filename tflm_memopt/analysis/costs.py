@@ -1,6 +1,6 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate also needs the numbers of
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Estimates improve with the numbers of
 reads, writes, and starts of pixels and iterations. The file costs.json has each kernel's instructions per unit of work,
 fitted to counted instructions (benchmarks/costs.py).
 """
@@ -70,7 +70,7 @@ class Work:
     gathers: float = 0
     """For a pool, number of taps in incomplete groups of four channels. Otherwise, number of rows copied one by one.
 
-    For a COPY, the field counts bytes in short runs. For bytes packed in tiles, the field counts kernel calls.
+    For a COPY, the field counts bytes in short runs. For tiles whose bytes are copied, the field counts kernel calls.
     """
     batches: float = 0
     """Number of times that a kernel reads all its weights. For a COPY, number of moves that copy several rows."""
@@ -84,7 +84,7 @@ class Work:
     sweeps: float = 0
     """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
-    """Number of steps to start a group, for the group's first operator.
+    """Number of steps to start a group. The first operator of the group has all steps, other operators have 0.
 
     The start of a group counts as two steps, and each operator of the group counts as one more step.
     """
@@ -115,7 +115,7 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
 }
 """Maps a core to the instructions for a message between devices, and for each byte of the message.
 
-The key "" has the value of every core without a key. The instructions of the link's hardware driver are not included.
+The key "" stands for all cores that are not listed. The instructions of the link's hardware driver are not included.
 """
 
 

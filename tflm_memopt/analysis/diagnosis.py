@@ -39,7 +39,7 @@ class Diagnosis:
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """Determine the kind of a model, such as float32 or int8.
 
-    The argument `whole` is true if no part of the model can be converted.
+    Set `whole` if no part of the model can be converted.
     """
     graphs, custom = model.graphs, custom_operators(model)
     if ETHOS_U in custom:

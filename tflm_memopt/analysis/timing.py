@@ -28,7 +28,7 @@ class FlashTiming:
     """Timing of a chip's flash at the chip's full clock, for the cycle model of benchmarks/cycles.py."""
 
     wait_states: int
-    """Number of additional cycles for each cache line that is read from the flash itself."""
+    """Number of additional cycles for each line that is read from flash instead of from the cache."""
     line_bytes: int = 16
     instruction_lines: int = 0
     """Number of lines of the instruction cache, which replaces the least recently used line."""
@@ -48,7 +48,7 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Number of cycles to copy a byte of weights from flash without wait states (0.5 instructions on a Cortex-M4)."""
+"""A core without wait states copies a byte of weights in this number of cycles (0.5 instructions on a Cortex-M4)."""
 NO_WAIT = FlashTiming(0)
 
 
@@ -74,7 +74,7 @@ class SlowCycles:
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the cycles for a core that is `factor` times as fast, if the memory keeps its speed."""
+        """Return the cycles for a core that is `factor` times as fast, with a memory of unchanged speed."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -297,7 +297,7 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Cycles that remain for the plan, or a negative number if the builtin operators alone take too long."""
+        """Cycles for the plan within the time limit. Negative if the builtin operators alone take too long."""
         return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:

@@ -59,7 +59,7 @@ class Inspection:
     memory: MemoryMap = field(repr=False)
     """Memory map of the arena that TFLM's own planner makes for the model."""
     firmware: Firmware = field(repr=False)
-    """What the model needs in flash under TFLM."""
+    """Estimated flash that the model takes under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """Whether the model fits on each known board, with the bytes that are left."""
     refused: str = ""

@@ -125,7 +125,7 @@ class PackedEstimate:
     """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the plan for all cores, if its kernels had packed weights."""
+    """Instructions of the same program with packed kernels of the core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class AppMember(Decision):
         return self.task.original
 
     def decided(self, progress: Progress) -> AppMember:
-        """Choose the model's plan as if it were alone."""
+        """Choose a plan for the model alone, without regard to the other models."""
         progress(f"{self.name}: searching groups", 0, 0)
         made = decide(self.task, partial(progress, f"{self.name}: planning points"))
         return AppMember(**{one.name: getattr(made, one.name) for one in fields(made)}, retained=self.retained)

@@ -85,7 +85,7 @@ class LaidOut:
     shared: Shared
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of the milliseconds between two pauses and the arena head's size in bytes."""
+    """Pairs: the milliseconds between two pauses, and the size in bytes of the arena head for this time."""
     slow: Mapping[str, int]
     """Maps a model to the offset in bytes of its part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Lower the limit of fast memory for the largest model until all models fit, or return None."""
+    """Move buffers of the largest model to slow memory until all models fit. Return None if the models do not fit."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]
@@ -204,7 +204,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         member, plan = members[i], replace(moved, pauses=best.pauses.get(i, ()))
         if member.chosen and plan != member.chosen.planned.plan:
-            # Two cores need new barriers, because buffers overlap differently in the common layout.
+            # Buffers overlap differently in the common layout, so the barriers between two cores are determined again.
             found[i] = replace(member, chosen=member.conversion.of(replace(plan, shardings=())))
     told = tuple(
         Pausing(
@@ -286,7 +286,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs of the milliseconds between two pauses and the size of the arena head for this time in bytes."""
+        """Return pairs: the milliseconds between two pauses, and the size in bytes of the arena head for this time."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:

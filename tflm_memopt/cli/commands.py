@@ -152,7 +152,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names of written files for the answer, with a subfolder instead of its files."""
+    """Return the names of written files for the answer. A subfolder is named instead of the files in it."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)

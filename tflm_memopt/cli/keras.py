@@ -65,7 +65,7 @@ class FloatModel:
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
         self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
-        with tempfile.TemporaryDirectory() as folder:  # Variables become constants only in a SavedModel.
+        with tempfile.TemporaryDirectory() as folder:  # An export turns variables into constants.
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
@@ -177,7 +177,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """A single score means class 1 above 0.5, and otherwise class 0."""
+    """For a model with one score, a score above 0.5 means class 1."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes

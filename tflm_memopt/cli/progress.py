@@ -16,7 +16,7 @@ from tflm_memopt.emit.printing import printable
 EVERY = 10.0
 
 Report = Callable[[str, int, int], None]
-"""Function that receives the current step, the number of its finished parts, and of all parts (0: unknown)."""
+"""Function that gets a step's name, the number of its finished parts, and the number of all its parts (0: unknown)."""
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield conversions that divide more (step 1) or fewer (step -1) layers by rows, as long as the cost falls."""
+    """Divide one more layer (step 1) or one less (step -1) by rows as long as the cost falls. Yield conversions."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step

@@ -119,7 +119,7 @@ class Network:
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph without dead operators, in which computed shapes are constants, so that no device sends shapes."""
+        """The graph without dead operators. Shapes that operators compute are constants, so devices send no shapes."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
@@ -164,7 +164,7 @@ class Network:
         """Return the converted models of all devices, which are checked to fit together.
 
         The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to an operator's device.
-        The argument `portions` weights each device's number of channels. Raises UsageError for bad splits.
+        Devices get channels in proportion to `portions`. Raises UsageError for bad splits.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -308,7 +308,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators before `switch` as `front` states, and operators from `switch` to `end` - 1 by channels."""
+    """Split operators 0 to `switch` - 1 as `front` states, and operators `switch` to `end` - 1 by channels."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

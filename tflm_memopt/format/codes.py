@@ -60,7 +60,7 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of a float32 operator, in the bits of the field `float_form` from bit 4 on. ARITHMETIC_F32 has the
+    """Function of a float32 operator, in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the
     functions from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the
     functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from EQUAL to LESS_EQUAL_S32. Functions whose
     names end in _S32 take int32 operands.

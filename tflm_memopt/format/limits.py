@@ -78,7 +78,7 @@ GATHERED_BYTES = 200
 GATHERED_ROWS_BYTES = 144
 """Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes."""
+"""On every core, CONV copies windows into a buffer if the windows have fewer bytes than this limit."""
 SOME_CHANNELS = 8
 """Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES."""
 MANY_CHANNELS = 16

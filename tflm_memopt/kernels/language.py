@@ -57,7 +57,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """For each product of the sum: its constant factor, and the sorted names of its variables."""
+    """Each item stands for a product: its constant factor, and the sorted names of its variables."""
 
     @staticmethod
     def name(name: str) -> Index:

@@ -47,8 +47,8 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31, with halves rounded up. The argument `b` is at least 0, or the
-    product fits an int32.
+    """Return the product of a and b, divided by 2^31, with halves rounded up. The arguments must satisfy b >= 0, or the
+    product must fit an int32.
     """
     return (a * b + (1 << 30)) >> 31
 
@@ -171,8 +171,8 @@ def walk(
 ) -> Iterator[Executed]:
     """Yield the loads, operations and stores of a kernel in execution order.
 
-    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, which
-    changes before the next pair.
+    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, so its
+    values are valid only until the next pair.
     """
     for one in body:
         if isinstance(one, When):

@@ -54,10 +54,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    The argument `turns` has numbers of iterations, such as 4 and 2. First, 4 iterations run side by side as often as
-    possible, and then 2. The rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. The
-    option `apart` saves registers: code between the inner loops runs for one iteration after the other. With `apart`,
-    code between the inner loops must not change values that several iterations read.
+    For `turns` 4 and 2, four iterations run side by side as often as possible, and then two. The rewrite is legal where
+    vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code between the
+    inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not change
+    values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -85,8 +85,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
     """Run several iterations of a loop before the loop's condition is tested again. The rewrite is legal for all loops
     except vector loops.
 
-    The numbers of iterations to write out are in `turns`, in descending order. The rewrite changes all loops over the
-    variable, of which jam() may have made several.
+    For `turns` 4 and 2, four iterations run at once as often as possible, and then two. The rewrite changes all loops
+    over the variable, of which jam() may have made several.
     """
 
     def unrolled(loop: For) -> For:
@@ -101,8 +101,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops, so that loads common to all iterations happen once. The new inner loops add to
-    sums in memory.
+    """Move a loop into its inner loops, so that loads common to all iterations happen once. The moved loop adds to sums
+    in a workspace.
 
     The rewrite is legal for the same loops as jam(). The loop must load sums from a workspace, add to the sums in one
     inner loop, and store the sums.

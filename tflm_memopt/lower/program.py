@@ -200,7 +200,7 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "Left shift of both operands of ADD, SUB and SQUARED_DIFFERENCE in bits.",
-    "wanted": "COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1.",
+    "wanted": "Results of COMPARE that are true: bit 0 for less, bit 1 for equal, and bit 2 for greater.",
     "smallest": "1 if MAX_POOL or ARG_MAX finds the smallest value, and 0 if it finds the greatest value.",
     "least_difference": "Limit of x - max below which SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0.",
     "sum_bytes": "Number of bytes of each sum that a SUMS operator writes.",

@@ -44,7 +44,7 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""For each table of schema.fbs, the type to which each field refers: a table, "[item bytes]" or "[table]"."""
+"""Types of the fields of each table in schema.fbs. For example, "[8]" is a vector of items of 8 bytes."""
 
 
 def check(data: bytes) -> None:

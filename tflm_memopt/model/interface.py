@@ -97,7 +97,7 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
     """Return the rewritten graph with the whole input of the original graph in the arena. Raises InterfaceError if the
-    models cannot have the same origin.
+    rewritten model cannot come from the original model.
     """
     if not changes.input:
         return rewritten

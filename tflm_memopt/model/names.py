@@ -10,4 +10,4 @@ version, the number of subgraphs, the number of tensors, and each tensor's offse
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1
-"""Offset of a tensor that TFLM places by itself."""
+"""Stands for the offset of a tensor that TFLM places by itself."""

@@ -11,7 +11,8 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key in `Op.options`. The value is the padding (top, bottom, left, right) of a PAD that was merged into the operator.
+"""Key of an operator's options. The value is the padding (top, bottom, left, right) of a PAD that was merged into the
+operator.
 """
 
 PIECE = "piece"
@@ -58,7 +59,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(), or into `like` rows if leading dimensions have the product `like`.
+    """Divide a tensor into rows like natural_rows(). If the first dimensions multiply to `like`, return `like` rows.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))

@@ -1,5 +1,5 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type. Conversions between int8 and uint8
-use a table of 256 bytes. Every other pair of types has its own kernel.
+use a table of 256 bytes. For all other pairs of types, each pair has its own kernel.
 """
 
 from collections.abc import Mapping

@@ -57,7 +57,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def tiles_below(packing: Packing, window: Window, tile: int) -> int:
-    """Return how many tiles below each other one call of tmo_iterate_tiles_below() in C computes at most."""
+    """Return how many tiles of one column position a call of tmo_iterate_tiles_below() in C computes at most."""
     nine = packing is Packing.DSP_DEPTHWISE and window.kernel_h * window.kernel_w == 9
     if not (nine and 1 < tile <= limits.PACKED_PIXELS) or max(window.dilation_h, window.dilation_w) > 1:
         return 1

@@ -378,7 +378,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Operators that only move data, so that one COPY may replace a chain of them. A chain contains no PAD."""
+"""Operators that only move data. One COPY can replace a chain of these operators, if the chain has no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

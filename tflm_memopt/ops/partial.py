@@ -46,7 +46,7 @@ def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
     """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes. In the output, each sum
-    takes `made` bytes, or 0 bytes if the output is rescaled.
+    takes `made` bytes. For `made` 0, the output has rescaled int8 values instead of sums.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)

@@ -1,7 +1,6 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
 iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. `Window.rows`
-states the first row and the extent for an operator with a window. If there is no window, `RowOp.access` states the
-rows.
+states the first row and the extent for an operator with a window. Without a window, `RowOp.access` states them.
 """
 
 from collections.abc import Iterator
@@ -196,8 +195,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """Describes an operator for the planner, the checker and lowering. `reads[k]` is the size of input k. If an input's
-    producer divides the input differently into rows, the whole input must be in memory.
+    """Describes an operator for the planner, the checker and lowering. `reads[k]` is the size of input k. If an earlier
+    operator divides an input into other rows, the whole input must be in memory.
     """
 
     kind: Kind
@@ -229,8 +228,8 @@ class RowOp:
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
     """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. If the
-    packing is DSP_CONV, the number 1 stands for wide scratch. If the packing is DSP_DENSE, the number 1 means that all
-    channels have the same scale.
+    packing is DSP_CONV, the number 1 means that scratch has room for more pixels. If the packing is DSP_DENSE, the
+    number 1 means that all channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""
@@ -244,7 +243,7 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including products with padding."""
     older: TensorId | None = None
-    """State with the rows above row 0 of the input, the newest row last, or None if padding is above row 0."""
+    """State with the rows above row 0 of the input, oldest row first, or None if only padding is above row 0."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
@@ -393,8 +392,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row: not broadcast, and with elements at least as large as the
-        output's.
+        """Inputs that the output may overwrite row by row. Such an input is not broadcast, and its elements have at
+        least the size of the output's elements.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # an int16 RELU6 is a max pool of one pixel
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
@@ -411,8 +410,8 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if the last byte of an output is written after all reads of its inputs. The value is False for an
-        operator that two cores share.
+        """True if the last byte of an output is written after all reads of its inputs. For an operator that two cores
+        share, the property is False.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 

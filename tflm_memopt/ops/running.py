@@ -26,9 +26,9 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return a sliding mean of several operands. The operands are the new rows, the buffer with the oldest rows,
-    optional rows near the padding, and the sums. Each operand is a tuple of a tensor, its rows, and the number of rows
-    to read.
+    """Return an operator that computes a sliding mean from several operands. The operands are the new rows, the buffer
+    with the oldest rows, optional rows near the padding, and the sums. Each operand is a tuple of a tensor, its rows,
+    and the number of rows to read.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

@@ -1,3 +1,3 @@
 """Generates register interfaces for the drivers around a model (chapter 6 of the dissertation on fused tiling). The
-module generate.py runs all steps.
+function generate() in generate.py runs all steps.
 """

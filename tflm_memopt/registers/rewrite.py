@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Return the driver with accessor calls. The include of the header header[0] becomes an include of header[1]."""
+    """Return the driver with accessor calls. In the driver, header[1] replaces the included header header[0]."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -44,7 +44,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""A span of the source, and the text that replaces the span. An empty span only inserts text."""
+"""A span of the source, and the text that replaces the span. If the span is empty, the text is inserted."""
 
 
 class _Writer:

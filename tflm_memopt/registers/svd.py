@@ -175,7 +175,7 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Add the file's side effects to a group. If the file has none, all possible side effects are assumed."""
+    """Add the side effects that a file states to a group. By default, all possible side effects are assumed."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )

@@ -146,7 +146,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that T stands for, or ("",) if the row does not use T."""
+    """Types that T stands for. The tuple is ("",) if no input or output has the type T."""
 
     @property
     def readable(self) -> str:

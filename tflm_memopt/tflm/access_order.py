@@ -37,7 +37,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which tests verify the access order."""
     operands: int = 1
-    """Number of first inputs for which the access order is known."""
+    """The access order is known for the first inputs of an operator, up to this number."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -167,8 +167,8 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that the operator copies nothing. The tensors are
-    outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that the operator copies nothing. Yield outputs of
+    views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

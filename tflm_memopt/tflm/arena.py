@@ -55,7 +55,7 @@ class Arena:
     tail: int
     """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
-    """Head and tail together, which arena_used_bytes() returns after AllocateTensors in an arena whose size is a
+    """Head and tail together. After AllocateTensors, arena_used_bytes() returns `total` if the arena's size is a
     multiple of 16.
     """
     min: int
@@ -63,7 +63,7 @@ class Arena:
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If the list is not empty, all sizes are lower bounds."""
+    """Names of the operators whose allocations are unknown. If there are such operators, all sizes are lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""
@@ -140,7 +140,7 @@ class _Where(enum.Enum):
     HEAD = enum.auto()
     """A HEAD event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
-    """A TEMP event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
+    """A TEMP event allocates bytes above the head. The next RESET or HEAD event frees the bytes."""
     RESET = enum.auto()
     LENT = enum.auto()
     """A LENT event gives TFLM's planner all free bytes, and states how many bytes the planner needs."""

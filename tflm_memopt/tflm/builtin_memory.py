@@ -41,8 +41,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes in the tail, in the subgraph that
-    creates the variable's handle.
+    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes in the tail, when TFLM prepares the
+    subgraph with VAR_HANDLE.
     """
 
     handle: Tensor

@@ -156,8 +156,8 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc, which allocates eight biases and three buffers as large as the cell
-    state, or four buffers for float32. Inputs 18 and 19 of an LSTM are its output state and its cell state
+    """Replay unidirectional_sequence_lstm.cc. For float32, the kernel allocates four buffers as large as the cell
+    state, otherwise eight biases and three buffers. Inputs 18 and 19 of an LSTM are its output state and its cell state
     (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")

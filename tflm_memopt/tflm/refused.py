@@ -125,7 +125,7 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
-    # A model with a free batch size computes shapes.
+    # If a model accepts any batch size, some of its operators compute shapes.
     of_shapes = any(tensor in known for tensor in (*op.inputs, *op.outputs))
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]

@@ -30,7 +30,7 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """Compare shapes by their number of elements, for kernels that read nothing else from the output's shape."""
+    """Compare numbers of elements, for kernels that only read the number of elements of the output's shape."""
     return math.prod(stated) == math.prod(computed)
 
 

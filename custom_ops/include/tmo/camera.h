@@ -42,7 +42,7 @@ bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_ima
  * earlier rows. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes one row of the image to `out`, which takes `channels` bytes for each of `width` pixels. The argument `line` is the row of the frame with the
+/* Writes one row of the image to `out`. Each of the `width` pixels takes `channels` bytes. The argument `line` is the row of the frame with the
  * index that tmo_camera_source_row() returns. */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 

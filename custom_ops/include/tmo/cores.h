@@ -19,8 +19,8 @@ extern "C" {
  * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. When wait() returns on the woken
  * core, this core sees all data that the caller of wake() has written before the call. A release needs a DMB instruction before the signal on Arm,
  * and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications, and C11's release stores, contain the DMB or MEMW
- * instruction. A call of wake() must count even before the other core calls wait(). At any time, at most two calls of wake() for a core are not yet
- * matched by a return of wait().
+ * instruction. A call of wake() must count even before the other core calls wait(). For each core, calls of wake() outnumber returns of wait() by at
+ * most two.
  *
  * A core calls wait(context, core) with its own number. wait() returns as soon as wake() was called for this core more often than wait() has
  * returned. A call of wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB
@@ -43,7 +43,7 @@ struct tmo_team {
 /* Returns the record that divides the program's work between two cores. The result is NULL if the program is for one core. */
 TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
-/* Checks the record that divides a program between two cores. The program must have passed tmo_check(). Returns TMO_OK for a program for one core. */
+/* Checks the record that divides a program between two cores. The program must have passed tmo_check(). A program for one core passes the check. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
 /* Runs a program like tmo_run(), with the help of core 1. Call tmo_run_shared() on core 0. The program must have passed tmo_check() and

@@ -52,7 +52,7 @@
 #define TMO_GATHERED_BYTES 200 /* Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* CONV copies smaller windows into a buffer on every kind of core. The limit is in bytes. */
+#define TMO_FEW_BYTES 80 /* On every core, CONV copies windows into a buffer if the windows have fewer bytes than this limit. */
 #define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
@@ -141,9 +141,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in the bits of the field `float_form` from bit 4 on. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and
- * CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from
- * EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Function of a float32 operator, in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU,
+ * and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions
+ * from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -423,7 +423,7 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* Left shift of both operands of ADD, SUB and SQUARED_DIFFERENCE in bits. */
-    int32_t wanted; /* COMPARE is true if operand 0 is less than (bit 0), equal to (bit 1) or above (bit 2) operand 1. */
+    int32_t wanted; /* Results of COMPARE that are true: bit 0 for less, bit 1 for equal, and bit 2 for greater. */
     int32_t smallest; /* 1 if MAX_POOL or ARG_MAX finds the smallest value, and 0 if it finds the greatest value. */
     int32_t least_difference; /* Limit of x - max below which SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0. */
     int32_t sum_bytes; /* Number of bytes of each sum that a SUMS operator writes. */

@@ -129,7 +129,7 @@ typedef struct {
   const tmo_tensor *stream; /* streamed input of the program, or NULL without a streamed input */
   const tmo_group *group;
   const uint8_t *at;               /* address of the next loop code, or NULL before the group starts */
-  tmo_loop loops[TMO_LOOP_DEPTH];  /* the open loops, of which the innermost loop is the last */
+  tmo_loop loops[TMO_LOOP_DEPTH];  /* the open loops; the last entry is the innermost loop */
   uint32_t rows;    /* number of rows of the streamed input that were pushed in this inference */
   uint32_t iterations; /* number of iterations that the run still has to execute */
   uint32_t depth;   /* number of loops that are open now */

@@ -57,7 +57,7 @@ TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_
 /* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether the program contains `n` 32-bit words from `offset` on. */
+/* Returns whether the program contains `n` words of 32 bits at `offset`. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
 /* Counts `n` array elements that the validator is about to read. Returns false if fewer than `n` elements remain below the validator's limit. */

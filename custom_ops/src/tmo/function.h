@@ -6,8 +6,8 @@
     .syntax unified
     .thumb
 
-/* Starts a function in a section of its own, which the linker can omit. If the argument `of` names a function, the linker keeps or omits the
- * function together with `of`. */
+/* Starts a function in a section of its own, which the linker can omit. If `of` names another function, both functions share a section, so the linker
+ * keeps both or omits both. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits

@@ -34,8 +34,8 @@ TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, ui
  * unpacked convolution, pool or table. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Runs `n` iterations of an operator, each of which computes one pixel. The number `n` is at least 2 and at most tmo_iterates_at_once(). The function
- * changes run->current. */
+/* Runs `n` iterations of an operator. Each iteration computes one pixel. The number `n` is at least 2 and at most tmo_iterates_at_once(). The
+ * function changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 

@@ -3,11 +3,11 @@
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
- * input. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads before it
- * writes may begin at the start of an operand that is not broadcast, or at a lower address. Kernels that read before they write are LOOKUP,
- * LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands, and kernels whose
- * output elements are not larger than their input elements, also read an element before they write it. CONV writes the last byte of its output after
- * it has read all inputs, so this byte may overlap an input.
+ * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
+ * output may begin at the start of an operand that is not broadcast. The output may also begin at a lower address. Kernels that read before they
+ * write are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands,
+ * and kernels whose output elements are not larger than their input elements, also read an element before they write it. CONV writes the last byte of
+ * its output after it has read all inputs, so this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -61,7 +61,7 @@ typedef struct {
   uint16_t in_width;
   uint16_t out_width;
   uint16_t row;       /* index of the output row, for an operator with access records */
-  int32_t first_row;  /* index of the row of operand 0 to which pixels[0] points, for an operator with access records */
+  int32_t first_row;  /* for an operator with access records, pixels[0] is the row of operand 0 with the index first_row */
 } tmo_kernel;
 
 /* The input pixels under the window of a convolution or pool. Pixels outside the input are left out. */
@@ -186,7 +186,7 @@ static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
 /* Computes an output row with the function `make`, which computes one pixel from the input under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* Returns the offset in bytes of the weight for the window's first tap among the weights of a channel. */
+/* Returns the distance in bytes from a channel's first weight to the weight of the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
@@ -306,7 +306,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
 }
 
-/* Changes a finished job to the last four channels if the number of channels is not a multiple of 4. The function returns false if the job has
+/* If the number of channels is not a multiple of 4, prepares a finished job for the last four channels. The function returns false if the job has
  * already computed all channels. The argument `next` is the distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;

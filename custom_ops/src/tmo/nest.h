@@ -22,8 +22,8 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor whose pixels the operator's iterations go through. The iterations of an iterative operator go through its input, and those of
- * any other operator go through its output. */
+/* Returns the tensor whose pixels the operator's iterations go through. The iterations of an iterative operator go through the operator's input. The
+ * iterations of all other operators go through the output. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -162,7 +162,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number of columns by which `column` grows from a row to the next row at the same place */
+  uint32_t width; /* number to add to `column` for the next row at the same place */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -192,8 +192,8 @@ TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads
- * four bytes of a pixel before it writes their values. The function returns the address after the last written value. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads four
+ * bytes of a pixel before it writes the four values. The function returns the address after the last written value. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The size of a tap in bytes must be a multiple of 4. */
@@ -234,9 +234,9 @@ typedef struct tmo_wide_job {
   int32_t *sums;             /* memory for the four sums that are computed together */
   int32_t channels;
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
-  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums, of which some do not fit 32 bits */
+  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums if a sum does not fit 32 bits */
   uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
-  /* Only tmo_dsp_wide_one() uses the fields from `first` on. The input values of one pixel are in rows of adjacent values. */
+  /* Only tmo_dsp_wide_one() uses `first` and the fields after `first`. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the function writes outputs after it has added the products */
   const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
@@ -291,8 +291,8 @@ typedef struct {
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index in tmo_dsp_blocks.columns of the address of an input pixel. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1 alternate,
- * and the addresses of row 2 come last. */
+/* Returns where the array tmo_dsp_blocks.columns has the address of an input pixel. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1
+ * alternate, and the addresses of row 2 come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the output pixels in `runs`. */

@@ -88,7 +88,7 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of triples of channel pairs in a dense layer. The weights of a triple's three pairs are interleaved. If the number of pairs is
+/* Returns the number of triples of channel pairs in a dense layer. In a triple, the weights of three pairs are interleaved. If the number of pairs is
  * not a multiple of three, two or four pairs follow the triples. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 

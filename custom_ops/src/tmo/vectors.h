@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel. The index of the pixel's first output is i. The pointer `out` is NULL if a later call adds more products to the sums. If
- * the vector instructions cannot compute the pixel, the function returns false and computes nothing. */
+/* Computes one output pixel. The pixel's first channel is element i of the output. The pointer `out` is NULL if a later call adds more products to
+ * the sums. If the vector instructions cannot compute the pixel, the function returns false and computes nothing. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 /* Computes a row of an operator whose windows are one column wide. */

@@ -139,7 +139,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         whole = b.compute("sub", INT32, highest, left)
         return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
-    a = b.compute("max", INT32, total, 1)  # A damaged program may have any number as its total.
+    a = b.compute("max", INT32, total, 1)  # In a damaged program, the total can have any value.
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), 1), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
