@@ -49,7 +49,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
         stages = rng.integers(0, group.n_ops, count).tolist()
         skips = (rng.random(count) < 0.05) * rng.integers(0, 4, count)
         order = [Iteration(stage, int(skip)) for stage, skip in zip(stages, skips, strict=True)]
-        groups.append(replace(group, loops=nested(order, rng)))
+        groups.append(replace(group, loops=nested(order, rng), whole=0))
     return replace(program, groups=tuple(groups))
 
 
