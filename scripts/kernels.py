@@ -18,7 +18,7 @@ LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = (
-    "/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */\n"
+    "/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on any core. */\n"
     '#include "tmo/elements.h"\n'
     '#include "tmo/kernels.h"\n'
     "\n"
@@ -34,8 +34,8 @@ ROUNDED = '#include "tmo/floats.h"\n\n'
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
 ARM = (
-    "/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions\n"
-    " * (docs/kernel-language.md). */\n"
+    "/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on Cortex-M cores with the\n"
+    " * DSP extension or Helium. */\n"
     '#include "tmo/packed.h"\n'
     "\n"
 )
@@ -103,7 +103,7 @@ def _arm() -> str:
 
 
 HEADER = (
-    "/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */\n"
+    "/* scripts/kernels.py generates this internal header from descriptions of kernels (docs/kernel-language.md). */\n"
     "#ifndef TMO_GENERATED_H_\n"
     "#define TMO_GENERATED_H_\n"
     "\n"
@@ -117,7 +117,7 @@ HEADER = (
     "\n"
 )
 SOURCE = (
-    "/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */\n"
+    "/* scripts/kernels.py generates this file from descriptions of kernels (docs/kernel-language.md). */\n"
     '#include "tmo/generated.h"\n'
     "\n"
     '#include "tmo/fixed.h"\n'

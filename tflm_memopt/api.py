@@ -80,7 +80,7 @@ def optimize(
     The argument `model` has the bytes of a .tflite model, or the path of a .tflite file or of C source with the model.
     For an App, which has several models, the options are defaults for each model. The argument `name` is the model's
     name in the report and in file names, by default the file's name. The callback `progress` gets the name of the
-    current step, and the numbers of its finished parts and of all parts. OptimizeOptions in options.py lists all
+    current step, the number of finished parts, and the number of all parts. OptimizeOptions in options.py lists all
     options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
@@ -94,7 +94,7 @@ def optimize(
 def optimize_planned(
     model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
-    """Return the result of optimize() and the checked plan, or None as the plan of an unchanged model."""
+    """Return the result of optimize() and the checked plan. The plan is None if the model stays unchanged."""
     started = time.monotonic()
     progress("reading", 0, 0)
     given = loaded(model, name)
@@ -120,8 +120,8 @@ def optimize_devices(
     The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
     the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such as
     "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, for which a clock is
-    required. The argument `cut` has the index of the first operator on each device but the first. If `cut` is given, no
-    operator is divided among devices.
+    required. The argument `cut` has the index of the first operator on device 1, on device 2, and so on. If `cut` is
+    given, no operator is divided among devices.
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
     `memory` is RAM and flash of each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and

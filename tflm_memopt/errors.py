@@ -58,7 +58,7 @@ Code = Literal[
 ]
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Minimum length of a word that matches all names in which the word occurs."""
+"""A word of at least this length matches every name that contains the word."""
 
 
 class MemoptError(Exception):

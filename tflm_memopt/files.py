@@ -272,7 +272,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Python can read the umask, which mkstemp() does not apply, only by setting it."""
+    """Return the umask of the process, which Python can read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

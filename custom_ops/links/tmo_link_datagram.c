@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A frame to another device has one of these states: FILLING, ON_ITS_WAY, LOST or ACKNOWLEDGED. The task that runs the program sets the states
- * FILLING and ON_ITS_WAY. The task of the radio sets LOST and ACKNOWLEDGED. */
+ * FILLING and ON_ITS_WAY. The task of the radio sets the states LOST and ACKNOWLEDGED. */
 enum { FILLING, ON_ITS_WAY, LOST, ACKNOWLEDGED };
 
 static uint8_t state_of(const tmo_datagram_link *link) { return __atomic_load_n(&link->state, __ATOMIC_ACQUIRE); }
@@ -73,7 +73,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives. If `sends` is true, the function also returns when the frame has room for more bytes. */
+/* Waits until a byte arrives. If `sends` is true, the function also stops waiting when the frame has room for more bytes. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_link *const link = link_to(d, peer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For each kind of operator, this file checks the constants, the sizes of operands, and which rows an iteration reads. */
+/* For each kind of operator, this file checks the constants, the sizes of operands, and the rows that an iteration reads. */
 #include "tmo/check.h"
 
 #include <stddef.h>
@@ -258,7 +258,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads at most n rows. */
+/* Returns the size in bytes of the n-th row that an iteration reads. If the iteration reads n rows or fewer, the function returns 0. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -302,8 +302,8 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of operand 1 has the indices of a pixel of operand 0, which must be one whole row. The indices must be in the arena, because
- * a streamed or external input has int8 pixels. */
+/* Checks that operand 0 is one whole row, and that each pixel of operand 1 has the indices of a pixel of operand 0. The indices must be in the arena,
+ * because a streamed or external input has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_tensor *from = &c->tensors[op->input[0]], *indices = &c->tensors[op->input[1]];

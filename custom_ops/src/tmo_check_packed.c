@@ -3,8 +3,8 @@
 
 #include "tmo/packed.h"
 
-/* Returns whether the operator is packed for Helium. Operators for Helium store multipliers before shifts. For a right shift by e bits, such
- * operators store -e. Operators for the DSP extension have three numbers for each channel. */
+/* Returns whether the operator is packed for Helium. Operators for Helium store multipliers before shifts, and store a right shift by e bits as the
+ * number -e. Operators for the DSP extension have three numbers for each channel. */
 static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }

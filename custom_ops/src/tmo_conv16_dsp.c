@@ -172,7 +172,7 @@ TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const i
 
 static void write_rest(tmo_wide_job *job, uint32_t pixels) { write_quad(job, pixels, NULL); }
 
-/* Sets the job's rows, which are `offset` bytes after the addresses in a list. Each of the `count` rows has n adjacent values. */
+/* Sets the rows of a job. Each row is `offset` bytes after an address in a list. Each of the `count` rows has n adjacent values. */
 static TMO_ALWAYS_INLINE void set_rows(tmo_wide_job *job, const int8_t *const *rows, uint32_t count, uint32_t offset, uint32_t n) {
   job->rows = rows;
   job->count = count;

@@ -45,7 +45,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes n values of a pixel to the tile, from value k of the pixel on. */
+/* Writes n values of a pixel to the tile, beginning with value k of the pixel. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -62,7 +62,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes n times the value x to a pixel of the tile, beginning at value k of the pixel. */
+/* Writes the value x n times to a pixel of the tile, beginning at value k of the pixel. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);

@@ -45,8 +45,8 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of output channels. If the number of output channels is not a multiple of 4, a buffer receives some channels,
- * which are computed but not needed. */
+/* Computes two pixels with any number of output channels. If the number of output channels is not a multiple of 4, a buffer receives the channels
+ * that are computed but not needed. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -88,7 +88,7 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Computes the first pixels of a row without copying their input bytes. A vector may include bytes after the window, whose weights are 0. The
+/* Computes the first pixels of a row without copying their input bytes. Bytes of a vector that lie after the window have the weight 0. The
  * function returns the number of computed pixels. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;

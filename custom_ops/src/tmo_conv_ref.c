@@ -115,7 +115,7 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
 /* Returns whether conv_small() computes the operator's pixels. The window must have several ranges of bytes that fit on the stack. The function
- * estimates whether the copy takes less time than it saves. With the DSP extension, windows of whole rows have a lower limit. */
+ * estimates whether the copy takes less time than it saves. With the DSP extension, the limit is lower for windows of whole rows. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -133,7 +133,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
     for (; at != end; to += step) *to = (*at++)[offset];
     return;
   }
-  if (TMO_UNALIGNED && bytes == 3) { /* three columns with one channel each, or one pixel with three channels */
+  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel each, or one pixel of three channels */
     for (; at != end; to += step) {
       const int8_t *const from = *at++ + offset;
       memcpy(to, from, 2);

@@ -2,7 +2,7 @@
 /* This file runs a program on two cores. Each core computes its part of every iteration.
  *
  * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, and renames their functions.
- * An application whose programs need two cores links these functions instead of tmo_run(). */
+ * An application whose programs need two cores links the functions of this file instead of tmo_run(). */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any

@@ -32,7 +32,7 @@ static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* Computes n channels of an output pixel, from channel c on. The pixel has `values` aligned input values. */
+/* Computes n channels of an output pixel, beginning with channel c. The pixel has `values` aligned input values. */
 static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t values, uint32_t c, uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
   esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */
+/* scripts/kernels.py generates this file from descriptions of kernels (docs/kernel-language.md). */
 #include "tmo/generated.h"
 
 #include "tmo/fixed.h"

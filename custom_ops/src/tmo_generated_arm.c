@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
- * (docs/kernel-language.md). */
+/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on Cortex-M cores with the
+ * DSP extension or Helium. */
 #include "tmo/packed.h"
 
 #if TMO_CORE_MVE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
+/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on any core. */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

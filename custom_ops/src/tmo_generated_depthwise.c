@@ -3,7 +3,7 @@
 #pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* without reordering, GCC keeps sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
-/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
+/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on any core. */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

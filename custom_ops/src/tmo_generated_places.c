@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/floats.h"
 
-/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
+/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on any core. */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

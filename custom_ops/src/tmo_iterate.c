@@ -129,7 +129,7 @@ static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns the number of output pixels from pixel x on, at most n, whose addresses grow by a constant number of bytes. */
+/* Returns how many output pixels, at most n and beginning with pixel x, have addresses at a constant distance. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->pixels, x);
   uint32_t even = 1, next = first;
@@ -407,7 +407,7 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
-/* Runs a GATHER operator, up to column `end` - 1 of the current row, or up to row `end` - 1 in a group without tiles. */
+/* Runs a GATHER operator up to column `end` - 1 of the current row. In a group without tiles, runs the operator up to row `end` - 1. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const uint32_t y = run->current.row, bytes = out->channels;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions count the iterations of a group's loops, and find the loop code that follows a number of iterations. */
+/* These functions count the iterations of a group's loops, and find the loop code after a given number of iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"
 
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {
   const tmo_loop_body damaged = {0, at};
-  uint32_t turns[TMO_LOOP_DEPTH + 1]; /* total number of runs of the body of each open loop */
+  uint32_t turns[TMO_LOOP_DEPTH + 1]; /* how often the body of each open loop runs in total */
   uint32_t iterations = 0, depth = 0;
   bool is_empty = true; /* whether the innermost loop has run no operator so far */
   turns[0] = 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file multiplies matrices with the DSP extension. The window has the address of each row of the right matrix, or of each row of its
- * transpose. */
+/* This file multiplies matrices with the DSP extension. The window has the addresses of the rows of the right matrix or of its transpose. */
 #include "tmo/kernels.h"
 
 #if TMO_CORE_DSP
@@ -9,7 +8,7 @@
 #include "tmo/elements.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* GCC keeps sums in registers if these three optimizations are off. */
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* The options make GCC keep sums in registers. */
 #endif
 
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions with int4 weights. Two weights share a byte, and the first of them is in the lower half of the byte. TFLM's
- * function UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc) also reads the weight in the lower half of a byte first. */
+/* This file computes convolutions with int4 weights. Two weights share a byte. The first weight is in the lower half of the byte. TFLM's function
+ * UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc) has the same order of weights. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -39,8 +39,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
 }
 
 /* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. The argument `each` is the number
- * of output channels of an input channel. The function skips the first `skipped` output channels of the first input channel, for which `sums` has no
- * entries. */
+ * of output channels of an input channel. The array `sums` has no entries for the first `skipped` output channels of the first input channel. The
+ * function skips these output channels. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

@@ -98,7 +98,7 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   return k->out_channels >= 4 ? pool_words : pool_bytes;
 }
 
-/* The limits and sizes that are equal for all channels of an output pixel of an int16 pool. */
+/* Limits and sizes for an output pixel of an int16 pool. All channels have the same limits and sizes. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
   uint32_t offset, bytes; /* offset and size in bytes of the data of each row under the window */

@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns an operator's counter in the workspace, which says what the operator computes next. In a group without tiles, the counter is the index of a
- * row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
+/* Returns an operator's counter in the workspace. The counter says what the operator computes next. In a group without tiles, the counter is the
+ * index of a row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -70,9 +70,9 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run);
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run);
 #endif
 
-/* Moves run->at to the next loop code that runs an operator, which may be in a later group. Returns TMO_MORE if the program has a next loop code.
- * Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also runs
- * groups that have one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
+/* Moves run->at to the next loop code that runs an operator. The loop code may be in a later group. Returns TMO_MORE if the program has a next loop
+ * code. Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also
+ * runs groups that have one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -320,7 +320,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
   return iterate_whole_group(run, op, t, t->height);
 }
 
-/* Runs all iterations of a group that has only one operator, whose iterations are tiles. Returns TMO_MORE or the status of the inference. Returns
+/* Runs all iterations of a group with only one operator. Each iteration computes a tile. Returns TMO_MORE or the status of the inference. Returns
  * NOT_RUN without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
@@ -375,8 +375,8 @@ TMO_OWN_FRAME static uint32_t iterate_below(tmo_run_state *run, const tmo_op *op
   return n;
 }
 
-/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2, the number of rows, or
- * returns UINT32_MAX if the counter is invalid. */
+/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2 (the number of rows), or
+ * UINT32_MAX if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;

@@ -131,7 +131,7 @@ void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_
   for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
     const int32_t value = tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point);
 #if TMO_CORE_DSP
-    *out++ = (int8_t)tmo_saturated_byte(value); /* the core saturates to int8 in one instruction; narrower ranges are limited after the loop */
+    *out++ = (int8_t)tmo_saturated_byte(value); /* the core saturates to int8 in one instruction; narrower limits apply after the loop */
 #else
     *out++ = (int8_t)(value < low ? low : value > high ? high : value);
 #endif

@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* Versions of TFLM until August 2026 use namespace tflite. Later versions use namespace tflite::micro. */
+/* Versions of TFLM until August 2026 use namespace tflite. Versions of TFLM after August 2026 use namespace tflite::micro. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

@@ -29,8 +29,8 @@ namespace tmo {
  * declare TFLMRegistration in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM.
- * Versions of TFLM until August 2026 declare kTfLiteAbort in namespace tflite. Later versions declare kTfLiteAbort in namespace tflite::micro. */
+/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant kTfLiteAbort is 15 or -9, depending on the version of TFLM. Until
+ * August 2026, TFLM declares kTfLiteAbort in namespace tflite. After August 2026, TFLM declares kTfLiteAbort in namespace tflite::micro. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;
@@ -64,7 +64,7 @@ Registration *RegisterRegion() {
   return &registration;
 }
 
-/* Returns a registration with all kernels for one core, which links the whole library. */
+/* Returns a registration with all kernels for one core, so the linker adds the whole library. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
 /* Registers the custom operator under all its names. A MicroMutableOpResolver must have room for kNameCount more operators. The function returns
@@ -80,9 +80,9 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 }
 
 /* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. The fields of the
- * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter, which can be set only once.
- * Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to June 2025
- * abort. The function returns 0 on success. */
+ * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter. An external context can be set
+ * only once. Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to
+ * June 2025 abort. The function returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));

@@ -36,7 +36,7 @@ Registration *RegisterRegionShared(tmo_team *team) {
   return &registration;
 }
 
-/* Returns a registration with all kernels for two cores, which links the whole library. */
+/* Returns a registration with all kernels for two cores, so the linker adds the whole library. */
 inline Registration *RegisterRegionShared(tmo_team *team) { return RegisterRegionShared<&tmo_whole_library_for_two>(team); }
 
 }  // namespace tmo

@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). Estimates improve with the numbers of
-reads, writes, and starts of pixels and iterations. The file costs.json has each kernel's instructions per unit of work,
-fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate adds the costs of reads,
+writes, and starts of pixels and iterations. The file costs.json has each kernel's instructions per unit of work, fitted
+to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -47,7 +47,7 @@ class Work:
     iterations: float = 0
     calls: float = 0
     rows: float = 0
-    """Number of addresses of rows that a kernel looks up."""
+    """Number of row addresses that a kernel looks up."""
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
@@ -59,7 +59,7 @@ class Work:
     quads: float = 0
     """Number of times that a kernel processes or copies four values at once."""
     singles: float = 0
-    """Number of values that a kernel processes or copies singly."""
+    """Number of values that a kernel processes or copies one by one."""
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
@@ -68,7 +68,7 @@ class Work:
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
-    """For a pool, number of taps in incomplete groups of four channels. Otherwise, number of rows copied one by one.
+    """Number of rows that are copied one by one. For a pool, number of taps in incomplete groups of four channels.
 
     For a COPY, the field counts bytes in short runs. For tiles whose bytes are copied, the field counts kernel calls.
     """
@@ -84,7 +84,7 @@ class Work:
     sweeps: float = 0
     """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
-    """Number of steps to start a group. The first operator of the group has all steps, other operators have 0.
+    """Number of steps to start a group, counted for the first operator of the group.
 
     The start of a group counts as two steps, and each operator of the group counts as one more step.
     """
@@ -102,7 +102,7 @@ class Work:
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
-"""Costs by which plans can be compared, besides the bytes of the arena."""
+"""Kinds of costs. Plans are compared by one kind of cost and by the bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
 """Maps a kernel and a kind of work to the instructions per unit of work."""
@@ -149,7 +149,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # The costs of the variant with the most similar name are used.
+    if len(alike) > 1:  # The most similar variant of the kernel states the costs.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
@@ -195,7 +195,7 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Estimate the instructions on each core of a target, except cores without costs for all kernels."""
+    """Estimate the instructions on those cores of a target for which the costs of all kernels are known."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 

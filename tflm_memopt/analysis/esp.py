@@ -29,7 +29,7 @@ TFLM_FACTOR = 2.0
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
 """For each chip, number of pixels that a 1x1 convolution computes with one read of its weights.
 
-All kernels of ESP-NN not named here read the weights once for each pixel.
+All kernels of ESP-NN except 1x1 convolutions read the weights once for each pixel.
 """
 SHARE = 4
 """Weights of at most 1 / SHARE of the cache stay in the cache while their group runs."""

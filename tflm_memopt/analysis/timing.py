@@ -91,7 +91,7 @@ class KernelRates:
 
     least: Span
     most: tuple[Span, ...]
-    """A pair for each flash that the board may have."""
+    """Each pair describes a flash that the board may have."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
         low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
@@ -297,7 +297,7 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Cycles for the plan within the time limit. Negative if the builtin operators alone take too long."""
+        """Cycles that the time limit leaves for the plan: negative if the builtin operators alone take too long."""
         return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:

@@ -85,7 +85,7 @@ class DevicesReport:
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). With fan-in, each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that a single device runs alone. By default, the first device runs them."""
+    """Unsplit operators. By default, unsplit operators run on the first device."""
     split_weights: tuple[int, ...]
     """Number of bytes of split weights that each device stores, by device."""
     original_split_weights: int

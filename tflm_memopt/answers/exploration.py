@@ -1,4 +1,4 @@
-"""Result of explore(): plans of a model of which none needs both less RAM and less time than another."""
+"""Result of explore(): a model's plans. No plan needs both less RAM and less time than another."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ class PointReport:
     rematerialisations: int
     """Number of tensors that are computed a second time instead of being kept."""
     proven: bool
-    """Whether no layout of the plan's groups can have a smaller arena head."""
+    """True if the arena head is proven to be the smallest for the plan's groups."""
     plan: Plan
     board: BoardFit | None = None
     """How the model fits on the user's board, or None if the user named no board."""
@@ -66,7 +66,7 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """Cost by which plans are compared, besides bytes: multiply-accumulates, or estimated instructions or time."""
+    """Plans are compared by bytes and by this cost: multiply-accumulates, estimated instructions, or time."""
     core: str
     without: tuple[str, ...]
     original_macs: int

@@ -139,7 +139,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input: each inference adds `new` rows, and `inferences` inferences fill all rows."""
+    """A sliding input. Each inference adds `new` rows, so that all rows are filled after `inferences` inferences."""
 
     rows: int
     new: int
@@ -231,7 +231,7 @@ class Report:
     original_arena: Arena
     lower_bound_head: int
     proven: bool = False
-    """Whether no layout of the plan's groups can have a smaller arena head."""
+    """True if the arena head is proven to be the smallest for the plan's groups."""
     groups: tuple[GroupReport, ...] = ()
     flash: BeforeAfter[int]
     """Number of bytes of the .tflite files."""

@@ -32,7 +32,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """Each pause comes after this number of iterations."""
+    """The model pauses after these numbers of iterations."""
     milliseconds: float
     """Estimated upper bound of the milliseconds between two pauses."""
 
@@ -64,7 +64,7 @@ class AppReport:
     """Size in bytes of the arena head in a simple layout, in which concurrent models share no bytes."""
     lower_bound_head: int
     proven: bool
-    """Whether no layout of the chosen plans can have a smaller arena head."""
+    """True if the arena head is proven to be the smallest for the chosen plans."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -121,7 +121,7 @@ class AppPoint:
     head: int
     tail: int
     instructions: int
-    """Instructions in one second for all models. If no model has a rate, sum of one inference of each model."""
+    """Instructions in one second for all models. Without rates, the number counts one inference of each model."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 

@@ -27,7 +27,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Words at the end of the application's identifiers, which a model must not have as its name."""
+"""Names that a model must not have, because identifiers of the application end with these words."""
 
 
 @generic.files.register

@@ -25,21 +25,21 @@ Content = TensorId | tuple[str, int]
 FOREIGN = "foreign", 0
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Required alignment of each buffer in bytes: int32 sums, uint16 counters, pairs of int16 in scratch, vectors of
-weights.
-"""
+"""Required alignment of buffers in bytes, for int32 sums, uint16 counters, pairs of int16, and vectors of weights."""
 
 
 MOST_LISTED = 1 << 18
-"""Maximum number of listed reads and writes, after which settle_some() replays them."""
+"""After this number of listed reads and writes, settle_some() replays them."""
 MOST_AT_ONCE = 1 << 20
 """Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62
-"""Mark of bytes that are not written yet, or that other models have written."""
+"""Mark of bytes that no operator has written yet, or that another model has written."""
 
 
 class _Accesses(NamedTuple):
-    """Reads or writes of runs of `nbytes` bytes at the addresses `at`. Accesses at equal times happen in list order."""
+    """Reads or writes. Each access covers `nbytes` adjacent bytes from an address in `at` on. Accesses at equal times
+    happen in list order.
+    """
 
     at: Ints
     nbytes: int
@@ -48,7 +48,7 @@ class _Accesses(NamedTuple):
     time: Ints
     content: Content
     reader: Callable[[int], object] | None
-    """Function that returns the name of the operator that reads at a given time. None stands for a write."""
+    """Function that returns the name of the operator that reads at a given time, or None for writes."""
 
 
 class TaggedArena:
@@ -103,7 +103,7 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag the arena from address `at` with bytes `first` to `first + nbytes - 1` of a tensor or private buffer."""
+        """Tag `nbytes` arena bytes from address `at` as a tensor's or private buffer's bytes from byte `first`."""
         self._list_one(content, at, first, nbytes, None)
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
@@ -129,8 +129,7 @@ class TaggedArena:
     ) -> None:
         """List reads or writes of runs of `nbytes` bytes at the addresses `at`.
 
-        The argument `reader` is a function that returns the name of the operator that reads at a given time. None
-        stands for writes.
+        The function `reader` returns the name of the operator that reads at a given time. For writes, `reader` is None.
         """
         if not len(at) or not nbytes:
             return
@@ -162,7 +161,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # The first access to each piece counts as a write of the old contents.
+            # For each piece, the first access is a made-up write of the bytes that are already there.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

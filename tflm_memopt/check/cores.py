@@ -1,7 +1,7 @@
 """Proves that two cores never overwrite each other's bytes, whatever their speeds are.
 
-The results are the same as on one core if no core touches a byte that the other core writes between the same two
-barriers. Each byte is marked with the number of barriers that the cores had passed at the byte's last access.
+The results equal those of one core if, between two barriers, no core touches a byte that the other core writes. Each
+byte is marked with the number of barriers that the cores had passed at the byte's last access.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from tflm_memopt.plan.plan import Group, GroupSharding, OpSharding, Plan, Role, 
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Address of a first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
+"""Runs of bytes at equal distances: address of the first, number of runs, bytes per run, distance between starts."""
 
 
 class CoresReplay:

@@ -26,7 +26,7 @@ class Sharer(NamedTuple):
     retained: Collection[TensorId] = ()
     """Outputs of the model that stay valid until the model runs again."""
     slow_at: int = 0
-    """Offset of the model's slow memory in the slow memory of all models."""
+    """Offset of the model's part of the slow memory that all models share."""
 
 
 def check_together(

@@ -74,9 +74,7 @@ def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
 
 
 def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWindows, AxisWindows] | None:
-    """Return the windows of TFLM's operator along the rows and along the columns of an input of `height` rows, or None
-    for an operator without windows.
-    """
+    """Return a TFLM operator's windows along both axes of an input of `height` rows, or None without windows."""
     width, w = op.reads[0].w, op.window
     all_columns = AxisWindows(width, w.stride_w, w.dilation_w, 0, 1)
     if of.type == TIME:
@@ -86,7 +84,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # If rows have one pixel, TFLM's tensor may have height 1 and the rows as columns.
+    # Rows of one pixel may be the columns of a TFLM tensor of height 1.
     axes = (0,) if width > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
     found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
     like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))

@@ -116,7 +116,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """Whether each iteration is the first that adds to its sums."""
+        """For each iteration, whether it starts new sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -155,7 +155,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the indices of the iterations that run. Iteration k runs after `skips[k]` skipped stripes."""
+        """Return the indices of the iterations that run. Before iteration k, `skips[k]` stripes are skipped."""
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():
             number[at:] += self._after_skip(int(number[at]), int(skips[at])) - int(number[at])
@@ -205,7 +205,7 @@ def count_iterations(loops: Loops) -> int:
 
 
 def _ordered(loops: Loops) -> Ints:
-    """Return two rows with the operator of each iteration and the number of stripes that it skips."""
+    """Return an array of two rows: the operator of each iteration, and the number of stripes that it skips."""
     parts = [
         np.tile(_ordered(item.body), (1, item.times))
         if isinstance(item, Repeat)
@@ -220,7 +220,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Raise PlanError if an operator's loops are impossible, for example if they never end, or for wrong operands."""
+    """Raise PlanError if an operator's operands are wrong, or if its loops are impossible, for example endless."""
     if sorted(step.stage.operands) != [*range(len(step.op.inputs))]:
         raise PlanError(f"operator {step.stage.op} {step.op.name} reads its inputs as {step.stage.operands}")
     if not step.tiled:

@@ -3,8 +3,8 @@
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
 proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. If a window covers kept and
 new rows, it must end at the newest row and be as high and wide as TFLM's window. The kept rows must be the last rows of
-the window's input. Each message must carry a row of a tensor to the same row of the receiver's tensor. Windows of
-models with a sliding input are checked in sliding.py.
+the tensor that the window covers. Each message must carry a row of a tensor to the same row of the receiver's tensor.
+Windows of models with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time
@@ -59,7 +59,7 @@ def _without_views(model: Graph, tensor: TensorId) -> TensorId:
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Return "" if the last window ends at the newest row and equals TFLM's, and otherwise what is wrong."""
+    """Return "" if the last window ends at the newest row and equals TFLM's window, and otherwise an error."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

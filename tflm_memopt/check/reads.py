@@ -102,7 +102,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""A block of output bytes: its first index, and the input and the index from which each byte is copied."""
+"""First index of a block of output bytes, and two arrays: the input and the byte index of each copied byte."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
@@ -180,7 +180,7 @@ def copied(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> _Copied:
-    """Return the source of each byte of a single output row, for one input row after the other."""
+    """Return which input byte each output byte copies, for an operator with a single output row."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():

@@ -36,9 +36,9 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """Time at which kernels that work in place read, and all other kernels write."""
+    """Read time of kernels that work in place, and write time of all other kernels."""
     SECOND = 6
-    """Time at which kernels that work in place write, and all other kernels read."""
+    """Write time of kernels that work in place, and read time of all other kernels."""
     LAST_BYTE = 7
     END = 8
     DONE = 9
@@ -298,7 +298,7 @@ def _first_and_last(pixels: Pixels, width: int) -> Pixels:
     number = pixels.y * width + pixels.x
     last = np.full(int(number.max(initial=-1)) + 1, -1)
     first = last.copy()
-    last[number] = np.arange(len(number))  # NumPy keeps the last value of equal indices.
+    last[number] = np.arange(len(number))  # If an index occurs twice, NumPy keeps the last value.
     first[number[::-1]] = np.arange(len(number))[::-1]
     some = np.unique(np.concatenate([first[first >= 0], last[last >= 0]]))
     return Pixels(*(axis[some] for axis in pixels))

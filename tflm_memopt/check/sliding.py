@@ -1,9 +1,9 @@
 """Proves that a model with a sliding input computes the rows that the original model computes from the whole input.
 
-Each row of each tensor gets a number. Two computed rows get the same number only if the operators and the
-numbers of the input rows are equal. A copy of a row has the number of the original row. The rows of the
-input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
-number of a row of the whole model. Each output must have the same numbers as the output of the whole model.
+Each row of each tensor gets a number. Two computed rows get the same number only if the operators and the numbers of
+the input rows are equal. A copy of a row has the number of the original row. The rows of the input are numbered in the
+order of their arrival. In the first inference with an output, each computed row must have the same number as a row of
+the whole model. Each output must have the same numbers as the output of the whole model.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -68,7 +68,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """Return for each tensor how many of the last inferences computed rows that the last output needs."""
+        """For each tensor, return how many of the last inferences compute rows that the last output needs."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):
@@ -97,7 +97,7 @@ class _Numbering:
             yield np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1))
 
     def _taps(self, op: RowOp, k: int, numbers: Ints) -> Ints:
-        """For each output row, return the numbers of the operand's rows that it needs."""
+        """For each output row, return the numbers of the operand's rows that the output row needs."""
         y, w, above, height = np.arange(op.writes.h)[:, None], op.window, 0, numbers.shape[1]
         if op.access:
             rows = first_row(op.access[k], y, height) + np.arange(op.access[k].extent)
@@ -133,8 +133,8 @@ class _Numbering:
         return found
 
     def _read(self, tensor: TensorId, seen: Rows) -> Ints:
-        """Return the numbers of an operand's rows. If the operand is divided into rows in another way than the tensor,
-        each of its rows gets a new number.
+        """Return a number for each row of an operand. If operand and tensor are divided into rows differently, each row
+        of the operand gets a new number.
         """
         if tensor in self._keepers:
             return self._kept(tensor)
@@ -150,7 +150,7 @@ class _Numbering:
         return np.concatenate([self._numbered(*part) for part in parts], axis=1)
 
     def _kept(self, state: TensorId) -> Ints:
-        """Return the numbers of a state's rows at the beginning of each inference, with the newest row last."""
+        """Return a number for each row of a state at the beginning of each inference, newest row last."""
         keeper = self._keepers[state]
         arrived, kept = self._read(keeper.inputs[0], keeper.reads[0]), keeper.state_write
         depth = kept.rows.h if kept else 0
@@ -162,7 +162,7 @@ class _Numbering:
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
-        """Return the number of each computed row. The last axis of `read` has the rows from which a row is computed."""
+        """Return a number for each computed row. The last axis of `read` lists the input rows of each computed row."""
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]
         return np.array(numbers, np.int64).reshape(read.shape[:-1])

@@ -1,8 +1,8 @@
 """Replays rolling buffers of rows that outlive an inference.
 
 All inferences access a rolling buffer in the same order. Only the position of the oldest row changes from one inference
-to the next. The replay of each buffer starts after a reset and ends when the buffer was filled twice. Later inferences
-repeat accesses that the replay has checked.
+to the next. The replay of each buffer starts after a reset, and ends when new rows have filled the buffer twice. Later
+inferences repeat accesses that the replay has checked.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ class _Event(NamedTuple):
     row: int
     """Index of the row. The first new row of an inference has index 0, and older rows have negative indices."""
     at: int
-    """Distance in rows from the oldest row, or from the end of the buffer if the number is negative."""
+    """Position in rows, counted from the oldest row. A negative position is counted from the end of the buffer."""
     writes: bool = False
 
 
@@ -69,8 +69,8 @@ class StateReplay:
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the state, the row and its place in the rolling buffer. An operand begins at the oldest row of the
-        buffer, and rows above a window end at the newest row.
+        """Yield the state, the row and its place in the rolling buffer. The first row of an operand is the oldest row
+        in the buffer. The last row above a window is the newest row.
         """
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:

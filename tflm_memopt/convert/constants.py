@@ -125,7 +125,7 @@ class Originals:
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an operator's index and the operator, with rows in normal and in reverse order."""
+        """Pairs of an index and an operator. An operator may occur twice, with rows in normal and in reverse order."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -229,7 +229,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = _missing(ops, seen)
-    if summed:  # Partial sums of several devices cannot be compared with the constants of one operator.
+    if summed:  # Constants of partial sums cannot be compared with the original operator.
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
@@ -278,7 +278,7 @@ def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tenso
         if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
     ]
     if not pairs or any(kept.shape != new.shape for kept, new in pairs):
-        return None  # With other shapes, the operator is a part of an original operator.
+        return None  # If shapes differ, the new operator computes only a part of an original operator.
     return [new for kept, new in pairs if _constant(kept) != _constant(new)]
 
 

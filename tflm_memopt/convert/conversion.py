@@ -39,7 +39,7 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Maximum number of attempts to find a size of fast memory for an error message."""
+"""Maximum number of sizes of fast memory that are tried to find the smallest one for an error message."""
 SPILL_TRIES = 4
 """Maximum number of tried plans with tensors in slow memory."""
 LARGEST = 4
@@ -84,7 +84,7 @@ class Conversion:
     options: ConversionOptions
     abi: Abi
     widest: Settings | None = None
-    """Widest limits of tiled groups, which are tried for the hints of error messages."""
+    """Limits of tiled groups that are as wide as possible, to find hints for error messages."""
     library: Library = REFERENCE
     interpreter: bool = True
     """Whether TFLM runs the rewritten model, and not a C module."""
@@ -92,7 +92,7 @@ class Conversion:
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans with different limits of tiled groups, whose operator orders are reused."""
+    """Plans of an earlier search, whose operator orders are reused."""
 
     def placed(self) -> Conversion:
         """Raises UsageError if the input cannot have the requested place."""
@@ -250,7 +250,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan for the lowest RAM limit at which a plan with slow memory exists, if any."""
+        """Return the plan with slow memory for the lowest possible RAM limit, or None if no such plan exists."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -269,7 +269,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest compute budget above budgets[0] whose plan fits, if any, and add tried budgets to
+        """Return the smallest compute budget above budgets[0] whose plan fits, or None. Add all tried budgets to
         `budgets`.
         """
         once, found = budgets[0], None
@@ -300,7 +300,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return a conversion for each number of layers of a sliding window that keep rows, cheapest first."""
+        """Return conversions for a sliding window that differ in how many layers keep rows, cheapest first."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -309,9 +309,7 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the size of an arena that contains the whole input, or None if the arena with the chosen plan is not
-        smaller.
-        """
+        """Return the size of an arena with the whole input, or None if the chosen plan needs no smaller arena."""
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):

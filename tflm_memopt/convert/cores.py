@@ -15,13 +15,13 @@ from tflm_memopt.rowgraph.inputs import ARENA
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions of each core on two cores, counted on Cortex-M33.
 
-A core takes NEST instructions to advance to an iteration, and SET_UP instructions to begin its part of the iteration. A
-core takes BARRIER instructions at a barrier (benchmarks/two_cores.py).
+NEST counts the instructions for advancing to an iteration. SET_UP counts the instructions for beginning the core's part
+of the iteration, and BARRIER those for a barrier (benchmarks/two_cores.py).
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 LEAST_SHARE = 0.2
-"""Smallest fraction of its time that a core must give so that two cores are faster than one core."""
+"""Two cores are faster than one core only if each core spends at least this fraction of its time on the model."""
 
 
 def speeds(

@@ -32,7 +32,7 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "channel-groups": {"group_channels": 0},
 }
 VAIN = 2
-"""Number of sets of repeated operators without a gain after which the search ends."""
+"""The search ends after this number of sets of repeated operators that gain nothing."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -72,7 +72,7 @@ class Plans:
     ) -> None:
         """The argument `better` is a function that improves a plan by running operators in parts.
 
-        The argument `warm` has plans with different limits of tiled groups, whose operator orders are reused.
+        The argument `warm` has the plans of an earlier search, whose operator orders are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -195,7 +195,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""The compute factors F that are tried as limits for plans in which TFLM's kernels run operators in parts."""
+"""If TFLM's kernels run operators in parts, these compute factors F are tried as limits."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

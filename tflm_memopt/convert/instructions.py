@@ -26,13 +26,13 @@ from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""If the prices of two neighbouring plans differ by a larger ratio, plans in between are tried."""
+"""If a plan costs more than this multiple of a neighbouring plan, plans in between are tried."""
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Smallest growth of activation memory between two tried plans that compute more pixels in a call, as a fraction."""
+"""The activation memory of tried plans that compute more pixels in a call grows in steps of at least this fraction."""
 LEAP = 1 / 4
-"""A plan is tried if it grows by at most this fraction to the mean of the smallest and the largest arena."""
+"""If an arena is at most this fraction below the mean of the smallest and the largest arena, the mean is tried."""
 LESS = 0.9
 """Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -78,10 +78,7 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], chec
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return a plan with its cost, or None if a known plan is at least as cheap and as small as this plan.
-
-    Plans are compared without lowering if the sizes of their arena heads decide.
-    """
+    """Return a plan with its cost, or None if a known plan is at least as cheap and as small as this plan."""
     planned = form.planned(plan)
     lower = cache(lambda: form.lowered(planned))
     new = _costed(planned, table, lower, cache(lambda: form.checked(planned, lower)))
@@ -98,7 +95,7 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return plans from cheapest to most expensive, without plans that are no smaller than a cheaper plan."""
+    """Return plans from cheapest to most expensive. Each plan is smaller than all cheaper plans."""
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
         if not kept or not _is_no_larger(kept[-1], plan):
@@ -109,7 +106,7 @@ def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    For whole rows, the result also has conversions with wide tiles, without tiled groups, or with two rows at once.
+    With whole rows, three more conversions may be tried: wide tiles, groups without tiles, and two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -122,7 +119,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions with tiles of two or more pixels, but fewer than a packed DSP kernel computes at once."""
+    """Return conversions for all tile widths between one pixel and the pixels that a packed DSP kernel computes."""
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -149,7 +146,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """Return plans with several tile widths.
 
     If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If adjacent plans
-    still differ much in price, larger plans without recompute are added.
+    still differ much in price, the result also has larger plans, which compute nothing twice.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -275,14 +272,14 @@ def _counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return the plans within the budget of multiply-accumulates that are smaller than all cheaper plans."""
+    """Return plans within the budget of multiply-accumulates. Each plan is smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return _cheapest_first((c for c in found if c.macs <= most), price)
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
-    """Return the plan of least RAM in a compute budget (msf-CNN's P1), or of least compute in a RAM limit (P2).
+    """Return the plan with the least RAM in a compute budget, or the least compute in a RAM limit (msf-CNN's P1, P2).
 
     Raises TooLarge if no plan keeps the RAM limit, and DoesNotFit if no plan keeps the compute budget.
     """

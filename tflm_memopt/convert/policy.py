@@ -32,11 +32,11 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Smallest fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
+"""If a rewrite saves less than this fraction of the arena, unneeded TFLM kernels do not count as saved flash."""
 ROOM = 4_000
 """Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
 SHARE = 1.2
-"""Largest arena of a plan for ESP-NN, as a multiple of the least arena, because ESP-NN is faster than C code."""
+"""A plan for ESP-NN is faster than C code, so its arena may be this multiple of the least arena."""
 SLOWER = 1.3
 """Largest arena if all plans are slower than the original, as a multiple of the generic program's least arena."""
 
@@ -200,7 +200,7 @@ class _Timed:
 def _on_board(
     task: ConversionTask, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan with the least product of arena and time, and a faster plan if known.
+    """Return the plan with the smallest product of arena and time, and a faster plan or None.
 
     The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
     The search tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans are
@@ -288,7 +288,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # The limit F counts the dead channels of the original model.
+    if limits.overhead is not None:  # The user's limit F refers to the original model, with its dead channels.
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:

@@ -58,7 +58,7 @@ class Request:
     """Default cost of explore(), which is the most precise known cost."""
     interpreter: bool = True
     if_worthwhile: bool = False
-    """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
+    """If true, a model stays unchanged if its rewrite adds more bytes of flash than it saves in RAM."""
     weights: Weights = "auto"
 
     def tiles(self, overhead: float | None = None) -> Settings | None:

@@ -158,7 +158,7 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return each row operator's longest time in milliseconds, by the operator's key, or 0 if it is unknown."""
+    """Return the longest time of each row operator in milliseconds, by the operator's key. An unknown time is 0."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 

@@ -26,8 +26,8 @@ class Layer:
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
     """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy.
 
-    The argument `waits` tells how long the core waits for the flash. If `waits` is None, all weights that are read at
-    least twice are copied.
+    The argument `waits` tells how long the core waits for the flash. If `waits` is None, the plan copies the weights of
+    every operator that reads its weights at least twice.
     """
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, waits)]
     if not copies:
@@ -46,7 +46,7 @@ def _pays(layer: Layer, in_flash: int, waits: FlashWaits | None) -> bool:
     """Return whether a copy of a layer's weights saves time.
 
     The argument `in_flash` is the size in bytes of the group's constants in flash. Weights that stay in the cache are
-    not copied. In a cache that replaces the least recently used line, constants larger than the cache never stay.
+    not copied. In an LRU cache, constants larger than the cache never stay.
     """
     if waits is None:
         return layer.times > 1

@@ -1,9 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-A network can be cut into sequences of whole operators, one for each device. Otherwise, all devices divide the rows of
-the first layers and the channels of the later layers. With limited memory, the first device alone may run the first or
-the last layers. Splits are compared by the largest device's bytes, the busiest device's multiply-accumulates, and the
-sent bytes. A split is converted if no other split is better in memory, in work and in sent bytes.
+A network is either cut into sequences of whole operators, or divided by rows of the first and channels of the later
+layers. With limited memory, the first device alone may run the first or the last layers. Splits are compared by the
+largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no other
+split is better in memory, in work and in sent bytes.
 """
 
 import math
@@ -108,8 +108,8 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Convert the network for devices that run whole operators in sequence. For all devices after device 0, `cuts` has
-    the index of the first operator.
+    """Convert the network for devices that run whole operators in sequence. The argument `cuts` has the index of the
+    first operator of device 1, of device 2, and so on.
     """
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))

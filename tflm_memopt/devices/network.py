@@ -124,7 +124,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph that is split, without dead channels unless the user keeps them."""
+        """The graph that is split. By default, dead channels are removed."""
         return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
@@ -266,7 +266,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate how many first operators to divide by rows. Raises UsageError if no operator can be divided."""
+    """Estimate which operator to pass as `switch` to cut(). Raises UsageError if no operator can be divided."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",

@@ -157,7 +157,7 @@ def _heavy(graph: Graph, devices: int) -> frozenset[int]:
 
 
 def _positions(graph: Graph, most: int) -> list[int]:
-    """Return up to `most` positions, spread over the operators, at which few bytes would be sent."""
+    """Return positions spread over the operators at which few bytes are sent. There are at most `most` positions."""
     sent, count = _sent_at(graph), len(graph.ops)
     ends = [1 + i * (count - 1) // most for i in range(most + 1)]
     found = (min(range(a, b), key=sent.__getitem__) for a, b in pairwise(ends) if a < b)

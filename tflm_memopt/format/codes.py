@@ -231,7 +231,7 @@ class Part(enum.IntEnum):
     """TMO_PART_COPIES runs operators with TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """TMO_PART_AT_ONCE computes consecutive pixels in one call of a kernel, even if each pixel is an iteration."""
+    """TMO_PART_AT_ONCE computes several consecutive iterations of one pixel each in one call of a kernel."""
     TWO_ROWS = 28
     """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29

@@ -75,7 +75,7 @@ class TableOffset:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """The field holds records. In a program, these records directly follow the record with the field."""
+    """The field holds records. In a program, the field's records directly follow the record with the field."""
 
     record: type
 

@@ -14,7 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum height or width of a window. All stripes of a tensor together have at most as many rows."""
+"""Maximum height or width of a window. The same limit applies to the number of rows in all stripes of a tensor."""
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
@@ -32,13 +32,13 @@ shift` bits.
 MAX_SUM_BYTES = 4
 """Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes."""
 INDEX_BYTES = 4
-"""Number of one-byte channels of a pixel that stores an int32 index."""
+"""Number of one-byte channels that an int32 index takes."""
 TABLE_BYTES = 256
 """Size of the table of LOOKUP in bytes: one byte for each int8 value."""
 CURVE_WORDS = 128
 """Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""Number of multipliers of an LSTM, which is also its number of shifts."""
+"""An LSTM has this number of multipliers, and as many shifts."""
 PROGRAM_BASE = 255
 """Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
@@ -48,7 +48,7 @@ LOOP_DEPTH = 4
 PACKED_PIXELS = 4
 """Maximum number of output pixels that a packed convolution computes at once."""
 FIVE_PIXELS = 5
-"""Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once."""
+"""TMO_PACKING_DSP_CONV can compute this number of output pixels at once, at the end of a row."""
 FIVE_VALUES = 96
 """Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The
 weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
@@ -70,15 +70,15 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """Maximum right shift of a packed operator in bits."""
 SHORT_ROW = 16
-"""Maximum size of a window's row in bytes that TMO_PACKING_DSP_CONV copies as padded words."""
+"""TMO_PACKING_DSP_CONV copies a window's row as padded words if the row has at most this number of bytes."""
 BLOCK_PIXELS = 6
-"""Number of adjacent output pixels with windows of 3x3 pixels that TMO_PACKING_DSP_DEPTHWISE computes at once."""
+"""For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once."""
 GATHERED_BYTES = 200
-"""Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension."""
+"""On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer."""
 GATHERED_ROWS_BYTES = 144
 """Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""On every core, CONV copies windows into a buffer if the windows have fewer bytes than this limit."""
+"""Maximum size in bytes of a window that CONV copies into a buffer on every core."""
 SOME_CHANNELS = 8
 """Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES."""
 MANY_CHANNELS = 16

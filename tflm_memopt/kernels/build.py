@@ -130,16 +130,14 @@ class Builder:
         return to
 
     def assign(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation, whose first operand is the old value of `to`."""
+        """Compute a new value of the register `to` from its old value and from `operands`."""
         self._say(Compute(op, to, tuple(o if isinstance(o, Reg) else Index.of(o) for o in operands)))
 
     def dot(self, to: Reg, a: Number, b: Number) -> None:
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Number) -> None:
-        """Set the register `to` to the result of an operation. The first operand of the operation is the register's old
-        value.
-        """
+        """Compute a new value of the register `to`. The first operand of the operation is the old value."""
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:

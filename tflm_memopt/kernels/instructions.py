@@ -1,7 +1,7 @@
 """Lists the instructions of each family of cores.
 
 An entry has an operation, which meaning.py defines, and C code that computes the operation. The module rewrites.py
-replaces operations without an instruction.
+replaces operations for which a core has no instruction.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

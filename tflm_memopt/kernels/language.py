@@ -211,7 +211,7 @@ class For:
 class When:
     """Statements that run if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
 
-    If `at` is a register, the statements do not access RAM. Then the accesses to RAM do not depend on data.
+    If `at` is a register, the statements must not access RAM, because no access to RAM may depend on data.
     """
 
     at: Operand

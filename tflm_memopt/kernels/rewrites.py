@@ -86,7 +86,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     except vector loops.
 
     For `turns` 4 and 2, four iterations run at once as often as possible, and then two. The rewrite changes all loops
-    over the variable, of which jam() may have made several.
+    over the variable, including loops that jam() has made.
     """
 
     def unrolled(loop: For) -> For:

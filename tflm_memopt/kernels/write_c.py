@@ -114,7 +114,7 @@ def library_function(
 def element_function(
     kernel: KernelProgram, table: InstructionTable, name: str, given: Callable[[str], str], at_once: int
 ) -> str:
-    """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
+    """Return C code that defines a function with a macro of tmo/elements.h. The macro loops over adjacent elements.
 
     The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Each outer loop
     must have one iteration.

@@ -34,7 +34,7 @@ class RecordWriter:
     context: Any = None
 
     def record(self, record: Any) -> bytes:
-        """Return a record as bytes, followed by the records that are stored directly after it."""
+        """Encode a record and the records that are stored directly after it."""
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)

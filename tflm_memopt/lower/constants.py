@@ -23,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """For each beginning of a constant, the longest expected constant with this beginning."""
+        """Maps the first bytes of a constant to the longest expected constant that begins with these bytes."""
 
     @property
     def end(self) -> int:

@@ -229,7 +229,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """The argument `nests` has the loops of each operator of the group, by the operator's output tensor."""
+        """The argument `nests` maps the output tensor of each operator of the group to the operator's loops."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -278,7 +278,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes that complete an output. A sum in int32 is complete in the last stripe."""
+    """Return the stripes that complete an output, which is only the last stripe for int32 sums."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

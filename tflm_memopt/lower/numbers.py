@@ -1,6 +1,6 @@
 """Collects the constants of operators, to compare a program with the original model.
 
-The constants of an original operator are packed in the same way as those of the program.
+The constants of the original model are packed like those of the program.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""The constants of an operator by name, without arrays of zeros."""
+"""Maps the name of each array of constants to the array. Arrays of zeros are left out."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
@@ -82,7 +82,7 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """By name, return how many constants differ, or return None if two arrays have different shapes."""
+    """For each array name, return how many constants differ. Return None if two arrays differ in shape."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)

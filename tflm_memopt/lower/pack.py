@@ -65,8 +65,8 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3],
-    each `256 × B + A`.
+    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3]. If A and B are the
+    weights of a pair of channels, each int16 is `256 × B + A`.
     """
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
@@ -80,7 +80,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Interleave the words of dsp_weights() for three pairs of channels at a time, apart from the last 2 or 4 pairs."""
+    """Interleave the words of dsp_weights() for three pairs of channels at a time. Last pairs stay separate."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -98,9 +98,9 @@ def dsp_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    `filters` has the weights [channel][kernel_h][kernel_w][1]. Four channels at a time are stored: their biases, their
-    taps and their scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0 to 3, then one
-    tap of channels 0, 2, 1, 3. The last four channels may include channels that are already stored.
+    `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for four channels at a time: biases,
+    then taps, then scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0 to 3, then
+    one tap of channels 0, 2, 1, 3. The last four channels may include channels that are already stored.
     """
     padded = _padded(filters, TURN).astype(np.int16)
     stream = []
@@ -141,8 +141,8 @@ def mve_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
-    `filters` has the weights [channel][kernel_h][kernel_w][1]. Sixteen channels at a time are stored: their biases,
-    their taps, their multipliers and their shifts. The last sixteen channels may include channels that are already
+    `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for sixteen channels at a time:
+    biases, then taps, then multipliers, then shifts. The last sixteen channels may include channels that are already
     stored. If an operator has fewer than sixteen channels, its channels are repeated to fill sixteen.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
@@ -191,8 +191,8 @@ def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArra
 
 
 def _starts(channels: int, each: int) -> list[int]:
-    """Divide channels into sets of `each` channels, and return the first channel of each set. The last two sets may
-    overlap.
+    """Divide channels into sets of `each` channels, and return the first channel of each set. If the number of channels
+    is no multiple of `each`, the last two sets overlap.
     """
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 
@@ -229,7 +229,7 @@ LAYOUTS: Mapping[Packing, Callable[[NDArray[np.int8], NDArray[np.int64]], Packed
     Packing.ESP_CONV: lambda weights, scales: Packed(esp_weights(weights), esp_scales(scales)),
     Packing.ESP_DEPTHWISE: esp_depthwise,
 }
-"""Functions that arrange weights [out][kernel_h][kernel_w][in] and the result of _scales() for each packing."""
+"""For each packing, a function that arranges weights [out][kernel_h][kernel_w][in] and the result of _scales()."""
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:

@@ -26,7 +26,7 @@ FEW_MACS = 500
 FEW_MACS.
 """
 FEW_ROWS = 4
-"""An operator with at most this number of rows is fast enough without the library's part SEVERAL_ROWS."""
+"""An operator with at most this number of rows is fast without the library's part SEVERAL_ROWS."""
 
 
 def parts(program: Program) -> int:

@@ -98,7 +98,7 @@ class ColumnWindowRecord:
     depth: U32
     """Number of pixels for which the rolling buffer has room."""
     rows: U16
-    """Number of rows that the column window holds of each stripe."""
+    """Number of a stripe's rows that the column window holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class ProgramTensor:
     depth: Annotated[int, Number("<u2"), Also({"phase": "In column windows, the phase is (-`end`) modulo `advance`."})]
     """Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height."""
     base: U8 = 0
-    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The next numbers stand for the
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the
     outputs, the state and the slow memory, in this order. The number TMO_PROGRAM_BASE means that the program contains
     the tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
@@ -150,7 +150,7 @@ class ProgramTensor:
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """Number of rows above row 0 of the tensor that the state holds."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
-    """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
+    """Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
     """Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the
     workspace, the field `layout` is TMO_LAYOUT_HWC.
@@ -217,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "Pixels or rows that a DSP kernel computes at once. TMO_ROOM_FOR_PIXELS explains larger values.",
+    "at_once": "Pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus a number of pixels.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
@@ -340,7 +340,7 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
     of the oldest row. Row `y`, counted from the oldest row, is at position `(oldest + y) % depth` of the rolling
-    buffer. If the uint16_t is 0, the next run first sets all bytes of the rolling buffer to `fill`. A
+    buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the buffer to `fill`. A
     successful run advances the position of the oldest row.
     """
 
@@ -359,14 +359,14 @@ class ProgramRollingBuffer:
     before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Number that the converter computes from the program, at least 1. A run rejects a state that another program has
+    """Nonzero number that the converter computes from the program. A run rejects a state that another program has
     written.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate."""
+    """Operators first_op to first_op + n_ops - 1 of the program. The iterations of these operators alternate."""
 
     first_op: U16
     n_ops: U16
@@ -435,7 +435,7 @@ class ProgramCores:
     """Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and
     each core computes a part of every iteration. The two cores wait for each other at barriers. The converter's checker
     proves that between two barriers, neither core accesses bytes that the other core writes. A program for two cores
-    has only groups that run row by row, no state, and input 0 in the arena.
+    has no state, and each group runs row by row. Input 0 is in the arena.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]

@@ -63,8 +63,8 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
-    """Give the tensors in `placed` indices above those of all activations of other subgraphs. The argument `placed` has
-    the offsets of tensors of the main subgraph. Return the offsets by the new indices.
+    """Give the tensors in `placed` new indices, which are higher than those of all activations in other subgraphs. The
+    argument `placed` has the offsets of tensors of the main subgraph. Return `placed` with the new indices.
     """
     if len(tree.subgraphs) == 1:
         return placed

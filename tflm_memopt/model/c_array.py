@@ -14,7 +14,7 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches directives, strings and comments of C, even unfinished ones. The time is linear even for damaged files."""
+"""Matches directives, strings and comments of C. An unfinished one matches as well, which keeps the time linear."""
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
 

@@ -20,7 +20,7 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """In the options of a WRITE_STATE operator, the key for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Types of the dense layer and of the sums along time that replace an SVDF. Both have all operands of the SVDF."""
+"""Types of the dense layer and of the sums along time that replace an SVDF, each with all operands of the SVDF."""
 OPERANDS = "operands"
 """This key of a VIEW operator's options lists the operands that get the new shape."""
 VIEW_OF = "view_of"
@@ -120,7 +120,7 @@ class Op:
 
     @property
     def number(self) -> int:
-        """Index by which messages name the operator: `index`, or the index of the first operator that it replaces."""
+        """Operator index in messages: `index`, or the index of the first replaced operator."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 

@@ -107,8 +107,8 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. Buffer 0,
-    which is empty, is for activations.
+    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. Tensors
+    for activations use buffer 0, which is empty.
     """
     quantization = None
     if np.size(scale):

@@ -11,15 +11,13 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key of an operator's options. The value is the padding (top, bottom, left, right) of a PAD that was merged into the
-operator.
-"""
+"""Key of an option of an operator into which a PAD was merged. The value is the padding (top, bottom, left, right)."""
 
 PIECE = "piece"
 """Key in the options of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key in the options of a data movement. The value lists the replaced operators in order."""
+"""Key of an option of a COPY for a chain of operators. The value lists the replaced operators in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -33,13 +31,13 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""For SVDF and LSTM, indices of the operands that are variables. No other operator uses these variables."""
+"""For SVDF and LSTM, indices of the operands that are variables. Only the operator itself uses its variables."""
 
 ONE_PIXEL = 1024
 """RESIZE_BILINEAR divides a pixel into this number of units."""
 
 AXES = "axes"
-"""Key in the options of MEAN. The value lists axes that replace the axes of operand 1."""
+"""Key in the options of MEAN. The value of the option lists axes that replace the axes of operand 1."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:

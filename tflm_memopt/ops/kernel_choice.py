@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function chooses as the C code in custom_ops/src does. The results determine the needed parts of the library
-(lower/parts.py) and estimated times (plan/iteration).
+Each function repeats a decision of a C function in custom_ops/src. The results determine the needed parts of the
+library (lower/parts.py) and estimated times (plan/iteration).
 """
 
 from collections.abc import Iterator

@@ -33,7 +33,7 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of an operator. Input and output must have one scale each. Raises OutOfRange."""
+    """Return the table that replaces an operator. Input and output must have one scale each. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
@@ -207,8 +207,8 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return the inputs times a multiplier. As in TFLM's MultiplyByQuantizedMultiplier, a left shift wraps like an
-    int32.
+    """Return the product of each input and a multiplier. As in TFLM's MultiplyByQuantizedMultiplier, a left shift wraps
+    like an int32.
     """
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")

@@ -152,7 +152,7 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def without_waiting(op: RowOp) -> RowOp:
-    """Return an operator without the inputs that only delay it. Only a WRITE_STATE has such inputs (after())."""
+    """Return an operator unchanged, but remove the inputs that after() has added to a WRITE_STATE."""
     if not op.state_write:
         return op
     first = slice(1)
@@ -168,7 +168,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that joins the rows of several tensors, and keeps the rows in the slice `taken`."""
+    """Return a COPY of the rows in the slice `taken`, after the rows of several tensors are joined."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     return _picked(name, sources, inputs, output, reads, index)
 
@@ -378,7 +378,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Operators that only move data. One COPY can replace a chain of these operators, if the chain has no PAD."""
+"""Operators that only move data. One COPY can replace a chain of operators in STEP, if the chain has no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -91,8 +91,8 @@ def _moving(
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the constraints and the parser of an operator that only moves bytes. The operator has `constants` constant
-    operands after the first operand, and at most `most` operands that are not constant.
+    """Return the constraints and the parser of an operator that only moves bytes. The first operand is followed by
+    `constants` constant operands. The argument `most` limits the number of computed operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()

@@ -24,7 +24,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A multiplier is the factor `value` * 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
+    """A multiplier is the factor `value` times 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
 
     value: int
     shift: int
@@ -137,7 +137,7 @@ def softmax_int16_factor(beta: float, scale_in: float) -> float:
 
 
 def log2(scale: float) -> tuple[int, float]:
-    """Return the integer nearest to the binary logarithm of a scale, and its distance, like CheckedLog2 in float32."""
+    """Return a scale's binary logarithm as the nearest integer, and the distance to it (CheckedLog2 in float32)."""
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
     return nearest, abs(float(log) - nearest)

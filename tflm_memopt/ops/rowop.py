@@ -1,6 +1,6 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
-iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. `Window.rows`
-states the first row and the extent for an operator with a window. Without a window, `RowOp.access` states them.
+iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. The first row
+and the extent come from `Window.rows`, or from `RowOp.access` for an operator without a window.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,9 @@ STRIDE_W = {
 
 
 class AxisSteps(NamedTuple):
-    """Rows or columns under a window. Output index y needs `extent` input indices from `y * step + begin` on."""
+    """Rows or columns under a window. Output index y needs `extent` input indices. The first index is y times `step`,
+    plus `begin`.
+    """
 
     step: int
     begin: int
@@ -66,7 +68,7 @@ class AxisSteps(NamedTuple):
         return self.first(y) + self.extent
 
     def reach(self, count: int) -> int:
-        """Return how many adjacent input indices `count` adjacent output indices need."""
+        """Return the number of adjacent input indices that are needed for `count` adjacent output indices."""
         return (count - 1) * self.step + self.extent
 
 
@@ -160,7 +162,9 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if each iteration moves an input row into the only output row. Then `phase_step` counts bytes."""
+    """True if each iteration moves an input row into the only output row. If `scattered` is True, `phase_step` counts
+    bytes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +253,7 @@ class RowOp:
     state_write: StateRollingBuffer | None = None
     """The output rows replace the oldest rows of this state, so the output tensor takes no bytes of its own."""
     updates: tuple[StateRollingBuffer, ...] = ()
-    """States that the operator updates in place. Each state has one row."""
+    """One-row states that the operator updates in place."""
     core_1_counters: int = 0
     """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
@@ -392,8 +396,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row. Such an input is not broadcast, and its elements have at
-        least the size of the output's elements.
+        """Inputs that the output may overwrite row by row. An overwritten input is not broadcast, and its elements have
+        at least the size of the output's elements.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # an int16 RELU6 is a max pool of one pixel
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
@@ -442,7 +446,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator can run in tiles. The operator needs a window, and must not use a state."""
+        """True if the operator can run in tiles, which needs a window and no state."""
         return not self.access and (not self.stateful or self.message is not None)
 
     @property

@@ -1,7 +1,7 @@
 """Computes exp, logistic, tanh and inverse square roots in TFLM's fixed point, with gemmlowp's functions
 (fixedpoint/fixedpoint.h).
 
-A number in Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 that fit int32.
+A number in Qm has m integer bits and 31 - m fractional bits besides the sign. All values are int64 and fit int32.
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. A call for fewer pixels takes as long."""
+"""Number of pixels that a kernel with packed weights computes in a call. Calls for fewer pixels are as slow."""
 LEAST_PACKED = 4
 AWKWARD = 4
 """A row of AWKWARD + 1 columns is not divided into AWKWARD columns and one column, since the scratch would be too
@@ -34,9 +34,9 @@ small.
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
-"""The search for balanced cores distinguishes at most this number of different finishing times of core 0."""
+"""While balancing the cores, the search keeps at most this number of different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Writing an output byte takes as long as this number of multiply-accumulates, with plain and with packed weights."""
+"""Time to write an output byte, in multiply-accumulates: with plain and with packed weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,8 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield divisions that give core 0 about the fraction `first` of the work. Each division comes with the additional
-    work of each core, as a fraction.
+    """Yield pairs: the fraction of work that is added to each core, and a division that gives core 0 about the fraction
+    `first` of the work.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -191,7 +191,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Estimate the fraction of a pixel's work that both cores do if they divide the pixel's channels."""
+    """Estimate which fraction of a pixel's work is done twice if both cores divide the pixel's channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -293,7 +293,7 @@ def _collisions(group: _Group, sharding: OpSharding) -> Iterator[int]:
 def _barriers(
     group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """The argument `enters` is true if an earlier group belongs to the same custom operator."""
+    """The argument `enters` is true if the custom operator has run another group before this group."""
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
         touched = [group.touched(sharding, core, number) for core in range(CORES)]

@@ -25,8 +25,8 @@ NAME = "ortools.sat.python.cp_model"
 def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without its functions for pandas.
 
-    Importing pandas takes as long as planning a small model. In this copy of the module `cp_model`, two empty classes
-    replace pandas.
+    Importing pandas takes as long as planning a small model. The returned copy of the module has two empty classes in
+    place of pandas.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 

@@ -24,7 +24,7 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     buffers: tuple[Buffer, ...] = ()
-    """Buffers of the step other than whole tensors."""
+    """All buffers of the step that hold no whole tensor."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
@@ -73,7 +73,7 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 
 _Place = tuple[Role, int, int]
-"""Role and key of a buffer, and the index of its step, or -1 for a tensor, which can outlive the step."""
+"""Role and key of a buffer, and the index of its step. Tensors have the step -1, because they can outlive a step."""
 
 
 def _place_of(buffer: Buffer, step: int) -> _Place:

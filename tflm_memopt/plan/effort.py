@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: MOST for a conversion, at least LEAST for its search, PER_OPERATOR for each operator."""
+"""Search time at normal effort, in seconds: MOST minus PER_OPERATOR for each operator, but at least LEAST."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of a time budget for ordering operators, for finding groups, and for layouts of single groups."""
 FIRST = 0.75
 """Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""If several searches divide a budget, one search may spend this multiple of the mean."""
+"""One of several searches with a common budget may spend this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000
@@ -56,7 +56,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Estimate the remaining seconds of a conversion after `found` of `searches` searches.
+    """Estimate the remaining seconds of a conversion that has completed `found` of its `searches` searches.
 
     The argument `layouts` is the time limit for the exact layouts of a plan, in seconds.
 
@@ -85,7 +85,7 @@ class Spent:
 
 
 class Budget:
-    """A limit for the work of a search, in seconds. Work in a part of a budget also reduces the whole budget."""
+    """A limit for the work of a search, in seconds. Work in a part of a budget counts against both budgets."""
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()
@@ -112,7 +112,7 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left, and record `part` as shortened if not."""
+        """Return whether more than `seconds` seconds are left. If not, record that `part` was shortened."""
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

@@ -85,7 +85,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """`lives` has three values for each buffer: its first moment, its last moment plus 1, and its size in bytes."""
+    """`lives` lists the first moment, the last moment plus 1, and the size in bytes of each buffer."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes

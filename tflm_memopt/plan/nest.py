@@ -1,7 +1,7 @@
 """Describes the order in which an operator computes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-Channels may be divided into groups. Each group of channels runs through the whole stripe. One iteration computes up to
-`tile` pixels of one row.
+Channels may be divided into groups. All tiles of a stripe are computed for one channel group, and then for the next
+group. One iteration computes up to `tile` pixels of one row.
 """
 
 import functools
@@ -45,7 +45,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Index of the first row of stripe 0 if each row is computed once, which is 0 or negative."""
+        """First row of stripe 0 if each row is computed once, an index of at most 0."""
         return -(-self.end % self.advance)
 
 

@@ -11,7 +11,7 @@ def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], gra
     """Return the options for which no other option is better in both costs.
 
     `costs` returns both costs of an option. Options of equal cost are ordered by any further numbers that `costs`
-    returns. In order of the first cost, each option must lower the second cost by more than `grain`.
+    returns. If options are sorted by the first cost, each must lower the second cost by more than `grain`.
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]

@@ -51,8 +51,8 @@ class Buffer:
 
     role: Role
     key: int
-    """Index of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), of an output (WEIGHTS), or of a plan
-    step (other roles).
+    """For weights, `key` is the index of the operator's output. For counters and scratch, `key` is the plan step. For
+    all other buffers, `key` is the index of a tensor.
     """
     nbytes: int
     first: int = 0
@@ -115,7 +115,7 @@ class Stage:
     """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output or, if the operator adds up its input, over the input."""
+    """Order of the iterations over the output. An operator that adds up its input iterates over its input instead."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
     pixels: int = 0
@@ -133,7 +133,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive operators whose rows are computed in turn."""
+    """Consecutive operators that compute a few rows each in turn."""
 
     region: int
     """Index of the region. Consecutive groups of one region become one custom operator."""
@@ -149,7 +149,7 @@ class Group:
     in_turn: bool = False
     """Whether a group computes a part of each output in turn, instead of one whole output after the other."""
     loops: Loops = ()
-    """The order of all iterations as nested loops, which are empty in unfinished plans."""
+    """The order of all iterations as nested loops, or () in an unfinished plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class GroupSharding:
     step: int
     ops: tuple[OpSharding, ...]
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other. The cores also wait before and after
-    each custom operator.
+    """Iterations before which the cores wait for each other. At the start and end of each custom operator, the cores
+    also wait for each other.
     """
     serial: tuple[int, ...] = ()
     """Iterations that core 0 computes alone, even if the cores share the operator."""
@@ -208,7 +208,7 @@ class Plan:
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum number of live bytes, which no layout of these groups can undercut."""
+    """Maximum number of live bytes, which is a lower bound of the head."""
     proven: bool
     target: str = GENERIC
     rematerialisations: tuple[Rematerialisation, ...] = ()
@@ -217,9 +217,9 @@ class Plan:
     """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()
     pauses: tuple[int, ...] = ()
-    """Pauses in ascending order. Each pause is the number of iterations before it."""
+    """Moments at which other models may run. Each moment is given as the number of earlier iterations."""
     shardings: tuple[GroupSharding, ...] = ()
-    """How the two cores divide each group, or no entries for one core."""
+    """Division of each group between two cores, or an empty tuple for one core."""
     wide: bool = False
     """Whether packed convolutions have scratch for as many pixels as one kernel call can compute."""
     slow: tuple[SlowTensor, ...] = ()

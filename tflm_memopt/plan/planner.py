@@ -43,7 +43,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. The limit of bytes per group falls from layout to layout."""
+"""Number of layouts to try with tensors in slow memory. Each layout allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4
@@ -85,7 +85,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm` is a planner of the same graph whose results can be used."""
+        """`warm` is an earlier planner of the same graph, whose results are reused."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -187,7 +187,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # The next attempt allows groups fewer bytes.
+            room = min(room - (plan.head - limit), worst - 1)  # In the next attempt, each group may take fewer bytes.
         return None
 
     def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
@@ -347,7 +347,7 @@ class Planner:
         return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """`reversibles` has plan steps that may also run in reversed row order, by their index."""
+        """`reversibles` maps the index of a plan step to the step in reversed row order, if this order is possible."""
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
@@ -484,7 +484,7 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference, which are stored after the indices of their oldest rows."""
+    """Return the buffers that outlive an inference, which are stored behind the positions of their oldest rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
@@ -512,8 +512,8 @@ def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Cand
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the bytes that a plan takes, including an estimate per operator, and the number of
-    multiply-accumulates.
+    """Return the number of bytes that a plan takes, and its number of multiply-accumulates. The bytes include an
+    estimate for each operator of the rewritten model.
     """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 

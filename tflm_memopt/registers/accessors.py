@@ -1,4 +1,4 @@
-"""Writes C structs for registers, and accessors (section 6.5). An accessor is a C function that reads or writes a
+"""Writes C structs and accessors for registers (section 6.5). An accessor is a C function that reads or writes a
 register.
 """
 

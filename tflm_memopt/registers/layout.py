@@ -56,8 +56,8 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return a mask of bits that must keep their values when the bits `written` are written. The mask has the bits
-        that must be read first. Return 0 if the write needs no read.
+        """Return a mask of the bits that a write of the bits `written` must first read, and must write unchanged.
+        Return 0 if the write needs no read.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used

@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Return the driver with accessor calls. In the driver, header[1] replaces the included header header[0]."""
+    """Return the driver with accessor calls. The include of header[1] replaces the include of header[0]."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -71,7 +71,7 @@ class _Writer:
                 self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Return the name of the variable that holds the value of each access, by the access's index."""
+        """Map the index of each access to the name of the variable that holds the accessed value."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}

@@ -243,7 +243,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text also describes side
+    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text contains the side
     effects of accesses. An array of groups becomes an SVD cluster.
     """
     root = ET.Element("device", schemaVersion="1.3")

@@ -1,8 +1,8 @@
 """Computes the rows near the edges of a sliding input again, because they depend on padding.
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
-padding and are computed again in each inference. An operator that reads all rows reads them from one joined tensor. If
-two branches meet, both get the number of edge rows of the branch with more edge rows.
+padding and are computed again in each inference. If an operator reads all rows, the rows are first joined in one
+tensor. If two branches meet, both get the number of edge rows of the branch with more edge rows.
 """
 
 from collections.abc import Sequence

@@ -167,7 +167,7 @@ class RowGraph:
 
     @cached_property
     def steps(self) -> tuple[tuple[int, RowOp | BuiltinNode], ...]:
-        """All operators, each after its Op.index, in an order in which they can run."""
+        """Pairs of Op.index and operator, in an order in which the operators can run."""
         found: list[tuple[int, RowOp | BuiltinNode]] = []
         for node in self.nodes:
             found += ((key, self.ops[key]) for key in node.ops) if isinstance(node, Region) else [(node.op, node)]

@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
 No path of the graph may leave a region and return to it, since then no order of the operators would be possible. An
-operator's level is the number of changes from unsupported to supported operators on a path from the inputs. A region
-consists of connected operators of one level.
+operator's level is the number of changes from unsupported to supported operators on a path from the inputs. Connected
+operators of equal level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Key of all variables that have no handle in the graph."""
+"""Key that stands for all variables whose handle is not in the graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -67,8 +67,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return sets of connected operators with equal levels, in the order of the model.
 
-    A set without any computing operator is omitted. All operators that exchange rows with other devices are in one set,
-    since a custom operator resumes where it waited.
+    Sets in which no operator computes anything are left out. All operators that exchange rows with other devices are in
+    one set, since a custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -103,8 +103,8 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator in a model for several devices. TFLM would run a builtin operator again
-    after each wait for a message.
+    """Return the error for a builtin operator in a model for several devices. After each wait for a message, TFLM would
+    run the builtin operator again.
     """
     return UsageError(
         "several devices cannot run operators that stay builtin",

@@ -2,8 +2,8 @@
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
 whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. RAM must hold at least the
-tensors that are complete when the multiplication starts. For each limit of the RAM, the repetition with the fewest
-multiply-accumulates is tried (convert/frontier.py).
+tensors that are complete when the multiplication starts. For each limit of the RAM, convert/frontier.py tries the
+cheapest choice of repeated operators.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,10 +26,9 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators, or of the whole model in the result of choices()."""
+    """Number of multiply-accumulates of the repeated operators or, after choices(), of the whole model."""
     bound: int
-    """Largest total size in bytes of the tensors that are complete when an operator starts to read a repeated tensor.
-    """
+    """When an operator starts to read a repeated tensor, all complete tensors have at most this total size in bytes."""
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
@@ -119,7 +118,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors that are needed when an operator starts. The input `without` is ignored."""
+        """Return the complete tensors, apart from `without`, that are needed when an operator starts."""
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:

@@ -2,8 +2,8 @@
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
-The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-A program does not contain these operands, because a program stores the order of iterations.
+To run after all operators that read a state, the operator that writes the state gets their outputs as operands. A
+program does not contain these operands, because a program stores the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping

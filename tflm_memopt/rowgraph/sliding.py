@@ -2,8 +2,8 @@
 
 If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
 are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
-padding are computed again (edges.py), or all rows are computed if that takes fewer multiply-accumulates. When all rows
-of the input are known, the outputs have the original model's bytes.
+padding are computed again (edges.py). All rows are computed if that takes fewer multiply-accumulates. When all rows of
+the input are known, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace
@@ -64,7 +64,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Compute new rows of layers with padding only if this saves multiply-accumulates. Raises _Strides."""
+    """For layers with padding, compute only the new rows if this saves multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n, partition(annotated.graph, annotated.support))
@@ -202,9 +202,7 @@ class _Sliding(Edges):
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
-        """Return whether each output row depends only on the input row with the same index, by the same rule for all
-        rows.
-        """
+        """Return whether each output row depends only on the input row with the same index, in the same way."""
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
         steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))

@@ -70,10 +70,11 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return the operator, or why TFLM must run it: it does not read the last row of a tensor in `whole`.
+    """Return the operator if it reads the last row of each tensor in `whole`, and otherwise why TFLM must run it.
 
     An LSTM updates its state only in steps whose output is read. If the operator is an LSTM, add its output to `whole`.
-    If an operator reads the last row of a tensor in `whole` only for its last output row, add its output to `whole`.
+    If only an operator's last output row depends on the last row of a tensor in `whole`, add the operator's output to
+    `whole`.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -86,7 +86,7 @@ class Board:
 
     @property
     def measured_core(self) -> str | None:
-        """Core in costs.json with the same code as the board's core, or None."""
+        """Name in costs.json of the core that runs the same code as the board's core, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
@@ -112,7 +112,7 @@ class BoardFit:
     fits: bool
     fits_with_radio: bool
     ram_left: int
-    """Contiguous free bytes of RAM, after the core software, the stack and the arena."""
+    """Free bytes of RAM in one piece, without the core software, the stack and the arena."""
     flash_left: int
     """Free bytes of flash, after the core software, TFLM, the C library and the model."""
     flash: Footprint
@@ -173,7 +173,7 @@ def board(name: str) -> Board:
 
 
 def has_two_cores(on: Board) -> bool:
-    """Return whether two cores of the board's chip can run one model. For an unknown chip, the result is true."""
+    """Return whether two cores of the board's chip can run one model. Chips of unknown boards count as able."""
     return on.chip in TWO_CORES or on.chip not in {board.chip for board in boards().values()}
 
 

@@ -24,8 +24,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function that gets a node and the index of an input. The results are the step at which the kernel last reads each
-input element, and the step at which the kernel first writes each output element.
+"""Function with two arguments: a node, and the index of an input. The results are the step at which the kernel last
+reads each input element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

@@ -55,15 +55,15 @@ class Arena:
     tail: int
     """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
-    """Head and tail together. After AllocateTensors, arena_used_bytes() returns `total` if the arena's size is a
-    multiple of 16.
+    """Sum of head and tail. After AllocateTensors, arena_used_bytes() returns `total` if the arena's size is a multiple
+    of 16.
     """
     min: int
     """Size of the smallest arena in which AllocateTensors succeeds. An arena whose size is not a multiple of 16 may
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If there are such operators, all sizes are lower bounds."""
+    """Names of the operators whose allocations are unknown. Unknown allocations make all sizes lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""

@@ -1,4 +1,4 @@
-"""Allocations of each TFLM operator besides its tensors, for the reference kernels.
+"""Memory that the reference kernel of each TFLM operator allocates in addition to tensors.
 
 A row of the table KERNELS names the struct that the flatbuffer parser allocates (`params`), the struct that Init
 allocates (`state`), and what Prepare does (`prepare`). The allocations are in the order of TFLM's sources, because the
@@ -430,4 +430,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Kernel with unknown allocations. If a model has such a kernel, all figures of the arena are lower bounds."""
+"""Kernel with unknown allocations. Unknown allocations make all figures of the arena lower bounds."""

@@ -84,7 +84,7 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 @_with_options
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the inverse FFT's state. For float32, a length and a pointer follow (signal/src/irfft_float.cc)."""
+    """Allocate the inverse FFT's state. A float32 state also has a length and a pointer (signal/src/irfft_float.cc)."""
     own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 

@@ -18,7 +18,7 @@
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have at most as many rows. */
+#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. The same limit applies to the number of rows in all stripes of a tensor. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
@@ -27,15 +27,15 @@
 /* Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
 #define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
-#define TMO_INDEX_BYTES 4 /* Number of one-byte channels of a pixel that stores an int32 index. */
+#define TMO_INDEX_BYTES 4 /* Number of one-byte channels that an int32 index takes. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, which is also its number of shifts. */
+#define TMO_LSTM_SCALES 12 /* An LSTM has this number of multipliers, and as many shifts. */
 #define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
-#define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV may compute at once. */
+#define TMO_FIVE_PIXELS 5 /* TMO_PACKING_DSP_CONV can compute this number of output pixels at once, at the end of a row. */
 /* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels with
  * TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
@@ -47,12 +47,12 @@
 #define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
 #define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator in bits. */
-#define TMO_SHORT_ROW 16 /* Maximum size of a window's row in bytes that TMO_PACKING_DSP_CONV copies as padded words. */
-#define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels with windows of 3x3 pixels that TMO_PACKING_DSP_DEPTHWISE computes at once. */
-#define TMO_GATHERED_BYTES 200 /* Maximum size of a window in bytes that CONV copies into a buffer on cores with the DSP extension. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV copies a window's row as padded words if the row has at most this number of bytes. */
+#define TMO_BLOCK_PIXELS 6 /* For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once. */
+#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* On every core, CONV copies windows into a buffer if the windows have fewer bytes than this limit. */
+#define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
 #define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
@@ -236,7 +236,7 @@ enum {
   TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_PART_COPIES runs operators with TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes consecutive pixels in one call of a kernel, even if each pixel is an iteration. */
+  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes several consecutive iterations of one pixel each in one call of a kernel. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
   TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
@@ -288,8 +288,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
  * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row `y`, counted from the oldest row, is at
- * position `(oldest + y) % depth` of the rolling buffer. If the uint16_t is 0, the next run first sets all bytes of the rolling buffer to `fill`. A
- * successful run advances the position of the oldest row. */
+ * position `(oldest + y) % depth` of the rolling buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the buffer to
+ * `fill`. A successful run advances the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -302,7 +302,7 @@ typedef struct {
   /* 1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends before the sliding window is
    * full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* Number that the converter computes from the program, at least 1. A run rejects a state that another program has written. */
+  uint16_t key; /* Nonzero number that the converter computes from the program. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
 /* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row has
@@ -310,7 +310,7 @@ typedef struct {
 typedef struct {
   union {
     uint32_t offset; /* Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused. */
-    uint32_t constant; /* Offset in the program of a tensor with TMO_PROGRAM_BASE. */
+    uint32_t constant; /* Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE. */
   };
   uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
   uint16_t width;
@@ -319,7 +319,7 @@ typedef struct {
     uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height. */
     uint16_t phase; /* In column windows, the phase is (-`end`) modulo `advance`. */
   };
-  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The next numbers stand for the outputs, the state and the slow
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the outputs, the state and the slow
    * memory, in this order. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send
    * the rows of the tensor to each other. */
   uint8_t base;
@@ -344,7 +344,7 @@ typedef struct {
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
   uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
-  uint16_t rows; /* Number of rows that the column window holds of each stripe. */
+  uint16_t rows; /* Number of a stripe's rows that the column window holds. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
@@ -440,7 +440,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once. TMO_ROOM_FOR_PIXELS explains larger values. */
+    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus a number of pixels. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {
@@ -472,7 +472,7 @@ typedef struct {
   uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window. */
 } tmo_op;
 
-/* Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate. */
+/* Operators first_op to first_op + n_ops - 1 of the program. The iterations of these operators alternate. */
 typedef struct {
   uint16_t first_op, n_ops;
   /* Offset of the loop counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the index of the next row of each operator. In a tiled
@@ -501,7 +501,7 @@ typedef struct {
 
 /* Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and each core computes a part of every
  * iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses bytes
- * that the other core writes. A program for two cores has only groups that run row by row, no state, and input 0 in the arena. */
+ * that the other core writes. A program for two cores has no state, and each group runs row by row. Input 0 is in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run. */

@@ -40,8 +40,8 @@ typedef enum {
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever values the inputs have. The array io_bytes has the sizes of
- * all inputs in bytes, and then the sizes of all outputs. If the program has a state or slow memory, their sizes follow. For a streamed input,
- * io_bytes has the size of one push. For an external input, io_bytes may have any value. Call tmo_check() once, before the first run (the TFLM
+ * all inputs in bytes, and then the sizes of all outputs. If the program has a state or slow memory, the array ends with their sizes. For a streamed
+ * input, io_bytes has the size of one push. For an external input, io_bytes may have any value. Call tmo_check() once, before the first run (the TFLM
  * adapter calls tmo_check() in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
@@ -55,8 +55,9 @@ enum {
   TMO_FORMAT_UINT8 = 1 /* The picture's bytes are the model's int8 values plus 128. If the zero point is -128, the bytes are brightness values. */
 };
 
-/* A picture outside the arena that contains the model's input. If the program has TMO_INPUT_EXTERNAL, io[0] points to the tmo_source. The picture has
- * rows of pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so the pixels may change between two runs. */
+/* A picture with the model's input, outside the arena. If the program has TMO_INPUT_EXTERNAL, io[0] points to the tmo_source. The
+ * picture has rows of pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so the pixels may change between
+ * two runs. */
 typedef struct {
   const void *data; /* address of the picture's first pixel */
   uint32_t bytes;   /* size of the whole picture in bytes; nothing is read beyond its end */
@@ -69,7 +70,7 @@ typedef struct {
  * all bytes of slow memory. */
 typedef struct {
   void *data;         /* address of the slow memory, which is a multiple of 16 */
-  uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool says how many bytes it needs */
+  uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool states the minimum */
   tmo_source *source; /* picture for a model that runs under TFLM and has an external input; otherwise NULL */
 } tmo_memory;
 

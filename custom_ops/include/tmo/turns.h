@@ -40,8 +40,8 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
 }
 
 /* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run. The
- * result TMO_WAIT means that the model must wait for the end of another inference, of this model or of a model that excludes it. The result
- * TMO_ERROR_TABLE means that no model has the index `model`. */
+ * result TMO_WAIT means that the model must wait until another inference ends: an inference of this model, or of a model that excludes this model.
+ * The result TMO_ERROR_TABLE means that no model has the index `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;
@@ -60,8 +60,8 @@ static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   turns->paused |= 1u << model;
 }
 
-/* Call tmo_leave() after you have read the outputs or pushed the rows. If the model is paused, it stays paused, and the bytes that it still needs
- * stay reserved. */
+/* Call tmo_leave() after you have read the outputs or pushed the rows. A paused model stays paused, and the bytes that the model still needs stay
+ * reserved. */
 static inline void tmo_leave(tmo_turns *turns, uint32_t model) {
   if (tmo_has_turn(turns, model)) turns->running &= ~(1u << model);
 }

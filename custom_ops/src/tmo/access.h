@@ -34,8 +34,8 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns one of the TMO_INPUT_* constants, which says where the program's input comes from. The function tmo_check_build() rejects a program if this
- * build does not support its input. */
+/* Returns one of the TMO_INPUT_* constants, which says where the program's input comes from. The function tmo_check_build() rejects programs with an
+ * input that this build does not support. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -113,8 +113,8 @@ static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_par
 /* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe. Each channel group takes one pass. An operator that adds up channel groups needs one more pass to write
- * the sums. */
+/* Returns the number of passes over a stripe. Each channel group takes one pass over the stripe. An operator that adds up channel groups needs one
+ * more pass to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
 /* Returns whether pass `pass` over a stripe adds no products, but writes the outputs from the sums of all channel groups. */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* If a core loads words only at aligned addresses, compilers copy a few bytes with memcpy(). On such cores, the functions access single bytes. */
+/* On cores that load words only at aligned addresses, the following functions access single bytes instead of calling memcpy(). */
 static inline int32_t tmo_int16_at(const int8_t *from) {
   int16_t x;
   if (!TMO_UNALIGNED) return from[1] * 256 + (uint8_t)from[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers, which rounds twice (TFLITE_SINGLE_ROUNDING is off). Some functions convert
- * float32 values to integers, or integers to float32 values.
+/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers. Results are rounded twice (TFLITE_SINGLE_ROUNDING is off). Some functions
+ * convert float32 values to integers, or integers to float32 values.
  *
  * Sums and left shifts wrap modulo 2^32, so programs and input data cannot cause undefined behaviour. */
 #ifndef TMO_FIXED_H_

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */
+/* scripts/kernels.py generates this internal header from descriptions of kernels (docs/kernel-language.md). */
 #ifndef TMO_GENERATED_H_
 #define TMO_GENERATED_H_
 

@@ -4,10 +4,10 @@
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
  * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
- * output may begin at the start of an operand that is not broadcast. The output may also begin at a lower address. Kernels that read before they
- * write are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands,
- * and kernels whose output elements are not larger than their input elements, also read an element before they write it. CONV writes the last byte of
- * its output after it has read all inputs, so this byte may overlap an input.
+ * output may begin at or before the start of an operand that is not broadcast. Kernels that read before they write are LOOKUP, LEAKY_RELU_S16,
+ * CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels also read an element before they write it if they have
+ * two operands, or if output elements are not larger than input elements. CONV writes the last byte of its output after it has read all inputs, so
+ * this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -51,8 +51,8 @@ typedef struct {
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
   void *scratch;        /* scratch memory that a packed operator uses during the call */
   bool whole_rows;      /* whether a packed convolution gets a list of input rows instead of input pixels */
-  bool first;           /* whether the call begins new sums; if not, it continues the sums of an earlier call */
-  bool last;            /* whether the call completes the sums and writes the output; if not, it keeps the sums for the next call */
+  bool first;           /* whether the call begins new sums; otherwise, the call continues the sums of an earlier call */
+  bool last;            /* whether the call completes the sums and writes the output; otherwise, the call keeps the sums for the next call */
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
   uint32_t tap_step; /* distance in bytes between the weights of two adjacent taps */
@@ -71,7 +71,7 @@ typedef struct {
   uint16_t columns;            /* number of the window's columns that are inside the input */
   uint16_t first_row, first_column; /* row and column of the first tap that is inside the input */
   uint32_t offset;             /* distance in bytes from each address in `pixels` to the first tap of its row */
-  uint32_t area;               /* number of input pixels under the whole window, even if this call computes only some of its rows */
+  uint32_t area;               /* number of input pixels under the whole window; the call may compute only some rows of the window */
 } tmo_window;
 
 /* A function with `row` in its name computes `out_width` output pixels from whole input rows. A function with `pixel` in its name computes one output
@@ -194,8 +194,8 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* Copies the input bytes under a window in the order of the weights. `to` is the address for the first tap that is inside the input. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The input bytes under a window, as several runs of adjacent bytes. The window consists of parts with equally many runs. The weights of one run are
- * adjacent in memory. */
+/* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs of bytes. The weights for one run
+ * of bytes are adjacent in memory. */
 typedef struct {
   const int8_t *const *at; /* entry of a list of addresses: the address of the first run's first pixel */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
@@ -258,7 +258,7 @@ void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* Arguments for a function that computes four channels of a depthwise convolution at a time. */
 typedef struct {
-  tmo_dsp_job job;           /* job.weights belongs to the first tap; job.filter is the size in bytes of a tap's weights; job.x and job.bytes are unused */
+  tmo_dsp_job job;           /* job.weights points to tap 0's weights; job.filter is the size in bytes of a tap's weights; job.x and job.bytes are unused */
   const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only the address of the first tap of each row */
   uint32_t rows, columns;
   uint32_t skipped;          /* number of bytes of weights to skip after each row, because the taps of these weights are outside the input */

@@ -22,8 +22,8 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor whose pixels the operator's iterations go through. The iterations of an iterative operator go through the operator's input. The
- * iterations of all other operators go through the output. */
+/* Returns the tensor whose pixels the operator's iterations go through. The function returns the input of an iterative operator, and the output of
+ * any other operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }

@@ -12,7 +12,7 @@
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
 typedef struct {
-  const tmo_run_state *run; /* state of the run, whose field `current` is the position of the iteration */
+  const tmo_run_state *run; /* state of the run; its field `current` is the position of the iteration */
   tmo_view in;
   tmo_view out;
   tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
@@ -183,8 +183,8 @@ typedef struct {
   uint32_t width;              /* number of input columns whose pixels are in the list */
 } tile_pixels;
 
-/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns the number of windows, from the first window on, whose pixels
- * fit in the list. */
+/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns n if the list has room for the pixels of the first n
+ * windows. */
 TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -247,8 +247,8 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
 }
 
 /* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration. If every iteration reads the same rows of an operand, the function keeps the entries of these
- * rows. */
+ * list still has the rows of the previous iteration. If every iteration reads the same rows of an operand, the function does not list these rows
+ * again. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

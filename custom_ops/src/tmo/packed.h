@@ -207,9 +207,9 @@ typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after those of the first
- * row. The argument `tile` is the address of three tiles. The first two tiles have the first four pixels of each row, and the third tile has the last
- * pixel of both rows. */
+/* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after the outputs of the
+ * first row. The argument `tile` is the address of three tiles. The first two tiles have the first four pixels of each row, and the third tile has
+ * the last pixel of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -243,7 +243,7 @@ typedef struct tmo_wide_job {
   uint32_t count, offset;    /* number of rows, and distance from an address in the list to the values */
   uint32_t fours, singles;   /* number of bytes of a row that form groups of four values, and number of bytes of the remaining values */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
-  const int8_t *const *row;  /* the function sets `row` and `left` to the rows that it has not multiplied yet */
+  const int8_t *const *row;  /* next row that the function multiplies; `left` is the number of remaining rows */
   uint32_t left;
 } tmo_wide_job;
 
@@ -298,9 +298,9 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 /* Computes all channels of the output pixels in `runs`. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels, whose
- * number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The first input pixel is at `bytes`, and
- * adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel. The number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels. For pairs,
+ * the number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The first input pixel is at `bytes`,
+ * and adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 

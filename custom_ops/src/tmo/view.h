@@ -14,7 +14,7 @@ extern "C" {
 /* A tensor with all its channels, or only with the channels that an iteration reads or writes. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* base address, to which the offset of a pixel is added; it includes the offset of the first channel */
+  const int8_t *base; /* address to which the offset of a pixel is added; the address includes the offset of the first channel */
   uint32_t pixel;     /* distance in bytes between adjacent pixels */
 } tmo_view;
 

@@ -32,7 +32,7 @@ def interpolation_table(
     """Return the table of TFLM's LUTPopulate: values of `function` at STEPS + 1 inputs. The entries have scale 2 /
     65535.
 
-    TFLM reduces each entry by half of the interpolation error in the middle of the entry's interval.
+    From each entry, TFLM subtracts half of the interpolation error, taken in the middle of the entry's interval.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))

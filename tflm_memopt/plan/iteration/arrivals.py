@@ -1,6 +1,6 @@
 """Finds the memory for a streamed or external input in a group of operators.
 
-A streamed input takes one tensor for the newest rows, and a rolling buffer for older rows that are read later. An
+For a streamed input, a tensor holds the newest rows, and a rolling buffer holds older rows that are read later. An
 external input only takes memory for the pixels that are converted to int8.
 """
 
@@ -37,7 +37,7 @@ class Arrivals:
     """Positions of the iterations that wait for new rows. The first rows arrive before the group starts."""
     last: int
     all_rows: bool
-    """True if an iteration reads the last row, and False if the last row arrives after the group."""
+    """Whether an iteration of the group reads the last input row, which otherwise arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -1,8 +1,8 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-A column window holds adjacent rows of a stripe that are needed for equally many later stripes, column by column. If
-a later stripe reads the rows of a column window, the column window has room for whole rows. The line buffers of vMCU
-and msf-CNN have room for whole rows, too.
+A column window holds a few columns of adjacent rows of a stripe. All these rows are needed for equally many later
+stripes. If a later stripe reads the rows of a column window, the column window has room for whole rows. The line
+buffers of vMCU and msf-CNN have room for whole rows, too.
 """
 
 import itertools
@@ -33,15 +33,13 @@ def _lives(trace: Trace, producer: Member) -> Lives:
         reads, makers = _makers(producer, member, k, iteration)
         for latest, times in ((read, at), (stripe, member.iterations.stripe[iteration])):
             last = np.full(len(each), -1, dtype=np.int64)
-            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of equal indices.
+            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # At equal indices, the last value stays.
             np.maximum(latest, last, out=latest)
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
 def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-    """Return the reader's iterations that read the tensor, and the producer's iterations that write the pixels they
-    read.
-    """
+    """Return which iterations of `reader` read the tensor, and which iterations of `producer` write the pixels."""
     (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
     (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()
     if producer.iterative:

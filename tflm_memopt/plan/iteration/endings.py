@@ -1,4 +1,5 @@
-"""Keeps the simulated iterations of a group's last operators for other groups with the same last operators.
+"""Stores the simulated iterations of a group's last operators, for all groups that end with the same operators.
+
 
 An operator at the front of a group changes neither the order nor the buffers of the later operators.
 """

@@ -14,7 +14,7 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[LiveRange]:
-    """Whole inputs are live at first, since TFLM's scratch must not overlap an input."""
+    """Whole inputs are live in the first step, so that TFLM's scratch cannot overlap an input."""
     steps = 0
     for tensor, order in dying.items():
         steps = int(order.written.max(initial=-1)) + 1

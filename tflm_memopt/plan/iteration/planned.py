@@ -46,7 +46,7 @@ class PlannedGroup:
 
     @cached_property
     def trace(self) -> Trace:
-        """All iterations of the group, with rows counted in the order in which the group makes them."""
+        """All iterations of the group. Rows are numbered in the order in which the group computes them."""
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property

@@ -25,9 +25,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""Value of Trace.entry where an iteration runs, instead of a request for a row."""
+"""In place of a request, this value means that the operator runs an iteration."""
 _SLOTS = 32
-"""Number of low bits of an entry in Trace.entry, above which the entry has an operator's key."""
+"""Each element of Trace.entry has a request in this number of low bits, and an operator's key above them."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Member:
 class Lives:
     """For each iteration of an operator, the positions of the iterations that write and last read its pixels.
 
-    `stripes` has the number of stripes from the iteration that writes pixels to the last one that reads the pixels.
+    `stripes` is the stripe of the last read minus the stripe of the write.
     """
 
     iteration: Ints
@@ -210,7 +210,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each entry encodes an operator and a request. EXECUTE means that the operator runs."""
+    """Each entry encodes an operator and a request. If the request is EXECUTE, the operator runs an iteration."""
     iteration: Ints
     """Index of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -231,7 +231,7 @@ class Trace:
 
     @property
     def times(self) -> int:
-        """Number of iterations plus 1, for the time after the last iteration."""
+        """Number of moments: one before each iteration, and one after the last iteration."""
         return len(self.moments) + 1
 
     @cached_property
@@ -239,9 +239,7 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return two arrays with an element for each iteration of the operator: its position in the group, and its
-        index.
-        """
+        """Return two arrays: the position in the group, and the index, of each iteration of the operator."""
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()
             self._iterations[key] = at, self.iteration[self.moments[at]]
@@ -289,7 +287,7 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
     """Return a simulation in which tensors are requested but no operator runs yet.
 
     `sinks` has the requested tensors, each with the number of iterations that make it. If `in_turn` is true, a part of
-    each tensor is requested in turn, which frees rows early in branched groups.
+    each tensor is requested in turn, so that branched groups free rows early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -344,7 +342,7 @@ def _executed(
     requests = need[0] if len(need) == 1 else np.sort(np.concatenate(need))
     counts, iterations = _requested_iterations(member, requests, member.batches[1])
     together = counts.sum(keepdims=True)
-    if len(need) == len(readers) == 1 and len(counts):  # A reader requests all inputs of a call at once.
+    if len(need) == len(readers) == 1 and len(counts):  # A single reader requests all inputs of a call at once.
         reader = readers[0][0]
         first = reader.batches[0][found[reader.key].iterations]
         together = np.add.reduceat(counts, np.flatnonzero(np.diff(first, prepend=-1)))
@@ -357,7 +355,7 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
     """For each request, return how many iterations run. The second result has the indices of the iterations in
     execution order.
 
-    `need` has the number of iterations that must be complete at each request.
+    For each request, `need` has the number of iterations that must be complete.
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
@@ -385,7 +383,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # A request becomes the requests for an iteration's inputs, followed by the iteration.
+    # Each request is replaced by requests for the inputs of an iteration, and then the iteration itself.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -405,8 +403,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """If kernel calls make whole rows, return for each iteration the rows of the iteration's call. Most calls end with
-    the last row of a request.
+    """If kernel calls compute several whole rows, return the first row and the end row of the call for each iteration.
+    The calls are placed so that most requests end where a call ends.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

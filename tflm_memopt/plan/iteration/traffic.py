@@ -1,4 +1,4 @@
-"""Counts the bytes that the iterations of an operator read and write, without caches and repeated reads."""
+"""Counts the bytes that the iterations of an operator read and write. Within an iteration, each byte counts once."""
 
 import numpy as np
 

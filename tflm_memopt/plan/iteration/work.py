@@ -21,9 +21,9 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Packings whose kernels compute all taps of a window, even in the padding."""
+"""Packings whose kernels also multiply the taps of a window that lie in the padding."""
 GROUP_START = 2
-"""The start of a group takes as many steps as the group has operators, plus this number."""
+"""The start of a group with n operators takes n steps, plus this number."""
 
 
 def work(planned: Planned) -> Iterator[Work]:

@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows,
 from tflm_memopt.plan.nest import Ints
 
 THREE = 3
-"""Size in bytes of a window row that widen_three() in tmo_conv_dsp.c copies for several pixels together."""
+"""For several pixels together, widen_three() in tmo_conv_dsp.c copies window rows of this number of bytes."""
 _NINE = 3, 3, 1
 """Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4
@@ -106,8 +106,8 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(), which copies rows of a window inside the input, and single taps of other
-    windows.
+    """Add the work of gather_at_once(), which copies whole rows of windows that lie inside the input, and single taps
+    of other windows.
     """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
@@ -126,7 +126,7 @@ def _joined(w: Windows, done: Work) -> Work:
 
 def _from_pixels(w: Windows, done: Work) -> Work:
     c, window = w.in_channels, w.op.window
-    if c % QUAD == 0:  # gather_taps() first fills the copy of a clipped window.
+    if c % QUAD == 0:  # gather_taps() first fills the copy of a clipped window with padding.
         filled = (w.pixels - w.unclipped) * window.kernel_h * window.kernel_w * c // QUAD
         return replace(done, pieces=w.taps, quads=w.taps * c // QUAD, singles=filled, gathers=w.row_windows)
     whole = w.in_one_piece and window.dilation_w == 1

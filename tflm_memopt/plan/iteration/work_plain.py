@@ -106,7 +106,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_conv16.c, which computes channels of two bytes one by one."""
+    """Add the work of tmo_generated_conv16.c, which computes one channel of two bytes at a time."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 

@@ -1,6 +1,6 @@
 """Chooses one plan for each of several models, so that all models fit the arena and run as often as required.
 
-The problem is that of chapter 6 of Minakova's thesis, and CP-SAT finds its optimum.
+The problem is defined in chapter 6 of Minakova's thesis, and CP-SAT finds its optimum.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,7 +18,7 @@ class Point:
     head: int
     tail: int
     load: int
-    """Processor load of the model, in a unit that all models share."""
+    """Processor load of the model, in any unit, provided that all models use the same unit."""
     busy: int = 0
     """Fraction of a core's time that the model takes, in millionths."""
 
@@ -32,7 +32,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of indices of models that run on the same core. Without sets, one core runs all models."""
+    """Sets of indices of models that run on the same core. If there are no sets, one core runs all models."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()
@@ -85,7 +85,7 @@ class Choices:
     models: Sequence[Sequence[Point]]
     concurrent_pairs: Collection[tuple[int, int]]
     once: int = 0
-    """Number of bytes of the tail that all models share."""
+    """Number of bytes at the arena's end that all models use in common."""
     cores: Cores = Cores()
     align: int = 16
 

@@ -1,8 +1,8 @@
 """Places the buffers of several models in one arena.
 
 The method is chapter 6 of Minakova's thesis, applied to rows. Models that never run together may share all bytes, and
-models that run at the same time share none. No other model overwrites the outputs that a model retains, or the bytes
-that a model needs after a pause.
+models that run at the same time share none. Outputs that a model retains, and bytes that it needs after a pause, are
+not overwritten by other models.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,9 +27,9 @@ class Tenant:
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer index, the bytes [bottom, top) that no other model may ever overwrite."""
+    """Maps the index of a buffer to its bytes [bottom, top) that no other model may ever overwrite."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer index, the bytes [bottom, top) that no other model may overwrite while the model pauses."""
+    """Maps the index of a buffer to its bytes [bottom, top) that stay valid while the model pauses."""
     overlap: bool = True
     """Whether the input and output of an operator group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None

@@ -34,9 +34,7 @@ MODEL_SECONDS = 6e-5
 SOLVER_SECONDS = 2.2
 """Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops after PATIENCE seconds without a better result, or after the fraction PATIENT of its limit if that is
-longer.
-"""
+"""CP-SAT stops if it finds no better result for PATIENCE seconds and for the fraction PATIENT of its limit."""
 ARENA_ALIGN = 16
 """Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of this
 number.
@@ -54,7 +52,7 @@ class Reversible:
     forward: Constraints
     backward: Constraints
     nbytes: Mapping[int, int]
-    """By buffer index, the size in bytes if the group computes its rows from last to first."""
+    """Maps the index of a buffer to its size in bytes if the group computes its rows from last to first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may run in either row order, whose minimum distances are not in `constraints`."""
+    """Groups that may run in either row order, and that have no minimum distances in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
@@ -164,7 +162,7 @@ def climb(
 ) -> Layout:
     """Place each buffer as low as possible, then improve the order of placing by moving single buffers.
 
-    `start` has the offsets of a similar layout, which buffers keep where possible.
+    `start` has the offsets of a similar layout, and buffers stay at these offsets where possible.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
@@ -201,7 +199,7 @@ class _Neighbours:
     """Buffers that are live together with another buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, its neighbours with the minimum distances in both directions."""
+    """For each buffer, each neighbour with two minimum distances: for the buffer below the neighbour, and above it."""
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 

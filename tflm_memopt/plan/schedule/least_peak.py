@@ -15,7 +15,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 
 STEP_SECONDS = 2e-6
 WIDTHS = (1, 16, 256)
-"""Numbers of sets that the three beam searches keep."""
+"""The first beam search keeps one set of completed operators, the second 16, and the third 256."""
 
 State = tuple[int, int, int]
 """Bit set of completed operators, bit set of operators that can run next, and number of live bytes."""
@@ -52,7 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next, or only one operator if it is certainly the best."""
+        """Return the operators that can run next. If one operator is certainly the best, return only this operator."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

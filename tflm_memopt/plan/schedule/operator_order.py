@@ -1,8 +1,8 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
 A group consists of consecutive operators, so the order decides which operators can form a group. The second order has
-the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. Between two
-builtin operators, the second and the third order have only one region.
+the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. The second and
+the third order join all operators between two builtin operators in one region.
 """
 
 from collections import defaultdict
@@ -49,7 +49,7 @@ def _with_states(graph: RowGraph) -> set[frozenset[int]]:
 
 
 def _folded(graph: RowGraph) -> set[TensorId]:
-    """Return tensors with removed dead channels that TFLM would allocate with all channels."""
+    """Return tensors that have fewer channels than TFLM's tensors because dead channels were removed."""
     whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
     folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
     return folded.intersection(t for node in graph.nodes for t in node.inputs)
@@ -76,7 +76,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of TFLM's operators that use the same variable, so that their order must not change."""
+    """Yield pairs of TFLM's operators whose order must not change because they use the same variable."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator, whose inputs and outputs are all live while it runs."""
+    """An operator, with the inputs and outputs that are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -23,7 +23,7 @@ class OrderProblem:
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators without a common tensor. The first operator must run before the second."""
+    """Pairs of operators without a common tensor. In each pair, the first operator must run before the second."""
     across: int = 0
     """Number of bytes that are live all the time."""
 

@@ -1,7 +1,7 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
-A partial division covers the first operators, and records the bytes of its largest group and the multiply-accumulates.
-The search drops a partial division if another one of the same operators needs no more bytes and no more
+A partial division of the first operators records the bytes of its largest group, and its multiply-accumulates. The
+search drops a partial division if another one of the same operators needs no more bytes and no more
 multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. At
 first, the size of a group is its peak of live bytes. The search makes exact layouts only for the groups of the best
 division, and then runs once more.
@@ -26,9 +26,9 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Groups of up to this number of operators are tried at every position of a region."""
 SLACK = 16
-"""The function RowGroups.in_all_orders() adds the fraction 1 / SLACK to the limit in bytes before a search."""
+"""Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
 FUSING = 0.5
-"""Minimum fraction of the time budget for finding groups of several operators that run row by row."""
+"""At least this fraction of the time budget is used to find groups of several operators that run row by row."""
 LONG = 0.1
 """Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
@@ -47,7 +47,8 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    tuple has the total size of all groups. If `low` is true, the tuple has the size of each group, largest first.
+    tuple has the total size of all groups. If `low` is true, the tuple lists the size of each group instead, largest
+    first.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -61,7 +62,7 @@ class CutLabel:
 
 
 class RowGroups:
-    """The groups of one region that run row by row, by the position after their last operator."""
+    """Finds the groups of a region that run row by row, and lists them by the position after their last operator."""
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
@@ -129,8 +130,8 @@ class Cuts:
         """`settings` has the techniques for groups that compute tiles, or is None if groups may only compute whole
         rows.
 
-        `low` tells whether to prefer many groups with few bytes to few groups. `warm` is an earlier search of the same
-        region, whose tiled groups are used if they are optimal.
+        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. `warm` is an
+        earlier search of the same region, whose tiled groups are used if they are optimal.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low

@@ -52,7 +52,7 @@ class Chain:
     outside: frozenset[TensorId]
     """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Number of bytes of tensors that are live while the region runs but unused by it."""
+    """Number of bytes of tensors that stay live during the region although it does not use them."""
     source: InputSource | None = None
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Lower bound in bytes for any division into groups: tensors that are live at the start or at the end."""
+        """Least number of bytes of any division: tensors that are live at the start or the end need memory anyway."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -160,7 +160,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes a part of each output in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is the size in reversed row order. A layout may use either row order."""
+    """Whether `nbytes` is the size in reversed row order. A layout may still choose the other row order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -212,8 +212,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
-    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. The value 0 stands for
-    the usual scratch. If all operators compute rows, the group has no tiles.
+    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. With 0, convolutions
+    get the usual scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     every = count == len(stages)
@@ -347,7 +347,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums are necessary, or smaller than a whole input (msf-CNN, section 7)."""
+    """Return whether int32 sums are smaller than the whole input, or necessary anyway (msf-CNN, section 7)."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -363,7 +363,7 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """An operator that reads a tensor from outside the group reads it whole instead of adding up its rows."""
+    """If a tensor comes from outside the group, operators read the whole tensor instead of adding up its rows."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 

@@ -1,8 +1,8 @@
 """Finds groups of operators that may compute their rows from last to first.
 
-An output that grows into the bytes that its input frees starts a little below the input. After many groups, outputs
-reach the lower end of the arena, and reversed groups then move outputs upwards. In a reversed group, addresses are
-mirrored, so the lowest buffer becomes the highest.
+If an output overwrites the freed bytes of its input, the output starts a little below the input. After many groups,
+outputs reach the lower end of the arena, and reversed groups then move outputs upwards. In a reversed group, addresses
+are mirrored, so the lowest buffer becomes the highest.
 """
 
 from collections.abc import Sequence
@@ -64,6 +64,6 @@ def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators divide each tensor into the same rows, which reversed rows require."""
+    """Return whether all operators divide each tensor into the same rows. Reverse order requires equal rows."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

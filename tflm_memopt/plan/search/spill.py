@@ -1,8 +1,8 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
 A partial solution has the groups of the first operators, and the tensors in slow memory after these operators. The cost
-of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory.
-Groups with tensors in slow memory get a layout at once, and all other groups only in the best division.
+of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory. A
+group with tensors in slow memory gets a layout at once. Other groups get a layout only in the best division.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ class Bordered:
     born: tuple[Slow, ...]
     touched: Slow
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Tensors from outside the group that may be in slow memory, each with a reading operator and the operand's index.
-    """
+    """Reads of tensors that may be in slow memory: the tensor, the operator that reads it, and the operand's index."""
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:

@@ -77,8 +77,8 @@ def _stages(
 ) -> tuple[tuple[Stage, ...], int] | None:
     """Return the loop nests of all operators and the number of stripes.
 
-    Return None if two readers of a tensor need different numbers of rows per stripe. `driver` is the position of the
-    operator whose rows per stripe are given. Later operators run when the output of `driver` is complete.
+    Return None if two readers of a tensor need different numbers of rows per stripe. `rows` has the rows per stripe of
+    the operator at position `driver`. Later operators run when the output of `driver` is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None

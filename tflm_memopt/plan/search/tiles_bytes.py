@@ -2,8 +2,8 @@
 
 A column window keeps the last pixels of adjacent rows, column by column (msf-CNN's H-cache). In a column window of `r`
 rows, a window of `k x k` pixels needs `(k - 1) × r + k` pixels. If rows are read `q` stripes later, the column window
-holds `q × r` more whole rows (the line caches of fused tiling). The index of a row counts from the end of its stripe,
-whose last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
+also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the end of
+its stripe, whose last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Number of a tensor's columns that one reader needs at four different times."""
+    """Numbers of columns of a tensor that the buffer holds for one reader at four moments."""
 
     reading: int
     """Number of columns in the buffer while the reader runs."""
     before: int
     """Number of columns before the newest tile is made."""
     between: int
-    """Number of columns between two iterations of the reader."""
+    """Number of columns in the buffer between two iterations of the reader."""
     last: int
     """Number of columns from the left edge of the reader's last window to the tensor's right edge."""
 
@@ -33,7 +33,7 @@ class Reader(NamedTuple):
 
 class PeriodRows(NamedTuple):
     """Rows of a stripe, from `first` to `first + rows - 1`. `later` is the number of later stripes that may read the
-    rows, or -1.
+    rows, or -1 if no stripe reads the rows.
     """
 
     first: int
@@ -70,13 +70,13 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that makes `made` rows per stripe from the last `rows` input rows."""
+    """Return Reader.windows of an operator that computes `made` rows per stripe from the last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor if each stripe reads `rows` rows and no row is made twice."""
+    """Return the column windows of a tensor whose rows are computed once, if each stripe reads `rows` rows."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
@@ -132,7 +132,7 @@ class RowCount:
     """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
-    """Range of the rows that a stripe makes. Row 0 is the first row of a complete stripe."""
+    """Range of the rows that a stripe makes. In a complete stripe, the first row has index 0."""
 
 
 @cache
@@ -161,7 +161,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Number of columns of the lowest row that are still needed at the end of a stripe."""
+    """At the end of a stripe, this number of columns of the lowest row is still needed."""
 
     @property
     def nbytes(self) -> int:

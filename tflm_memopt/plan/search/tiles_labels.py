@@ -7,8 +7,8 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe `m` makes the `rows` rows of the tensor before row
-    `m × advance + end`.
+    """A skip connection to a later ADD. Stripe `m` computes `rows` rows of the tensor, which end before row `m ×
+    advance + end`.
     """
 
     tensor: TensorId
@@ -16,7 +16,7 @@ class Skip(NamedTuple):
     end: int
     stop: int
     lag: int
-    """Number of columns by which the ADD runs later than the operator that the search adds."""
+    """The ADD of the skip connection runs this number of columns after the operator that the search adds."""
 
 
 class State(NamedTuple):
@@ -29,9 +29,9 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
+    """Rows per stripe of the group's output or, if a later operator adds up its input, of this input."""
     sums: int
-    """Number of bytes that stay live after the next operator that adds up its input, or -1 without such an operator."""
+    """Bytes that stay live after the next operator that adds up its input, or -1 if there is no such operator."""
     late: bool
     """Whether the group's last operator adds up channel groups, so that each stripe writes its pixels at its end."""
     skips: tuple[Skip, ...]

@@ -29,7 +29,7 @@ class Settings:
     """Number of rows of a streamed input that arrive together."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Maximum height of a feature map for which one stripe of all rows is also tried."""
+    """Up to this height of a feature map, one stripe of all rows is tried, too."""
     tile: int = 1
     """Number of columns per iteration, or a number above the tensor's width for whole rows."""
     at_once: int = 1
@@ -39,8 +39,8 @@ class Settings:
     recompute: bool = True
     """Whether two stripes may both compute a row that both need."""
     group_channels: int = 8
-    """Number of channels that run together through expand, depthwise and project, or through dense layers. The value 0
-    means all channels.
+    """Number of channels of each group that runs through expand, depthwise and project, or through dense layers. The
+    value 0 means all channels.
     """
     overlap: bool = True
     max_overhead: float = 4.0
@@ -48,7 +48,7 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, as a multiple of the time in whole rows."""
     epsilon: float = 1e-4
-    """A solution with more bytes must save this fraction of the original multiply-accumulates."""
+    """A plan that takes more bytes must save at least this fraction of the original model's multiply-accumulates."""
 
     @property
     def once(self) -> Settings:

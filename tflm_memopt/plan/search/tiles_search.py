@@ -34,7 +34,7 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated seconds of search for each state, and for each partial group of a state."""
+"""Estimated search time in seconds: for each state, and for each partial group with this state."""
 
 MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""

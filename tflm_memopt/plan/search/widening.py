@@ -24,7 +24,7 @@ class GroupForm:
     group: Candidate
     cost: float
     nbytes: int = 0
-    """Lower bound of the bytes of a plan that uses this variant of the group."""
+    """A plan that uses this variant of the group needs at least this number of bytes."""
     work: float | None = None
     """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
@@ -42,8 +42,8 @@ class GroupForms:
         """The argument `group` is the variant that needs the fewest bytes.
 
         The argument `least` is a function that returns a lower bound of a variant's cost. The argument `price` is a
-        function that returns a variant with its cost. If a variant needs more bytes than allowed, `price` returns the
-        variant with a lower bound of its bytes instead.
+        function that returns a variant with its cost. For a variant that needs too many bytes, the returned number of
+        bytes may be a lower bound.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
