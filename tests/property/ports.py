@@ -1,4 +1,4 @@
-"""Draws random networks with permuted or unread inputs, and with repeated or constant outputs."""
+"""Draws random networks with permuted or unread inputs, with repeated or constant outputs, and with odd zero points."""
 
 import random
 from typing import Any
@@ -14,6 +14,10 @@ from tflm_memopt.model.reader import TENSOR_TYPES, read
 
 UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
 CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
+MOVING_BYTES = (
+    "RESHAPE", "TRANSPOSE", "PAD", "SLICE", "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND",
+)  # fmt: skip
+"""TFLM's kernels of these operators ignore the zero points of their inputs."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
@@ -52,7 +56,20 @@ def _shape(rng: random.Random) -> tuple[int, ...]:
 
 
 def ported(rng: random.Random) -> bytes:
-    return with_ports(build(network(rng)), rng)
+    data = build(network(rng))
+    return with_ports(with_zero_points(data, rng) if rng.random() < 0.2 else data, rng)
+
+
+def with_zero_points(data: bytes, rng: random.Random) -> bytes:
+    """Change the zero points of some int8 tensors to which TFLM only moves bytes."""
+    model = read(data)
+    tree = writer.edit(model)
+    for op in model.graph.ops:
+        for t in op.outputs if op.type in MOVING_BYTES and rng.random() < 0.6 else ():
+            tensor = tree.subgraphs[0].tensors[t]
+            if model.graph.tensors[t].dtype == "INT8" and tensor.quantization is not None:
+                tensor.quantization.zeroPoint = np.array([rng.randint(-128, 127)], np.int64)
+    return writer.write(tree)
 
 
 def with_ports(data: bytes, rng: random.Random) -> bytes:
