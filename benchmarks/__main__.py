@@ -55,11 +55,9 @@ class Table:
     name: str
     make: Callable[..., str]
     folders: Sequence[str] = ()
-    """Names of the options --models, --nets and --public whose folders the table needs."""
+    """The table needs the folders of these options, for example of --models."""
     timed: bool = False
-    """Whether the table has times measured on this machine. Whether the table has times measured on this machine. The
-    option --check does not compare tables with measured times.
-    """
+    """Whether the table has times measured on this machine. The option --check ignores such tables."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

@@ -63,7 +63,7 @@ CARE = 0.75
 LARGER_ERROR = 1.02
 """Costs are left out of a kernel's fit if the error of the fit grows by at most this factor."""
 MORE = 4
-"""Number of random networks divided by the number of networks that are drawn for rare kernels."""
+"""For one network with rare kernels, the script draws MORE random networks."""
 EFFORT = 0.01
 """Search effort for the counted plans. The estimated costs do not depend on the quality of plans, so a low effort is
 enough.

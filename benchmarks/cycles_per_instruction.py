@@ -52,9 +52,9 @@ the cycles without wait states. Each further number has the wait cycles for a ty
 """
 Matrix = NDArray[np.float64]
 LARGER_ERROR = 1.5
-"""Factor by which the error of a kernel's fit may grow if the fit omits cycles per iteration."""
+"""If a fit without cycles per iteration has at most this multiple of the error, the simpler fit is used."""
 LEAST_SAMPLES = 4
-"""A kernel gets no cycles per iteration if fewer than this number of operators use the kernel."""
+"""If fewer than LEAST_SAMPLES operators use a kernel, the kernel's fit has no coefficient for iterations."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -103,7 +103,7 @@ def counted(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTi
 def rates(found: Sequence[Counted]) -> tuple[dict[str, Rates], dict[str, Rates]]:
     """Return the cycles per instruction and the additional cycles per iteration of each kernel.
 
-    In the first result, the key "" stands for the average of all kernels.
+    The cycles per instruction have the additional key "" for the average of all kernels.
     """
     of_kernel: dict[str, list[Counted]] = defaultdict(list)
     for one in found:

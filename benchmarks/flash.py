@@ -6,7 +6,8 @@ rarely too low.
 
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. The
 script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each TFLM kernel
-adds, and the library's adapter (`adapter`). On average, a kernel shares `shared` bytes of code with other kernels.
+adds, and the library's adapter (`adapter`). On average, a kernel has
+`shared` bytes of code in common with other kernels.
 
 Usage: python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
    or: python benchmarks/flash.py --write FILE --tflm LIBRARY.a --include DIR ... --source TEXT

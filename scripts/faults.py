@@ -34,7 +34,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""This test searches for the original text of each fault, so the test would fail for every planted fault."""
+"""The script does not run this test, because the test fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """A test run that takes more than this number of seconds counts as failed."""

@@ -50,7 +50,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
 """Each key follows TMO_ in the names of C constants, such as RESIZE in TMO_RESIZE_NEAREST."""
 GLUE = "\0"
 WORD, BYTE = 4, 9
-"""Each line of a drawing shows WORD bytes of a struct. The drawing has at least BYTE characters for each byte."""
+"""Each line of a drawing shows WORD bytes of a struct. A byte is at least BYTE characters wide."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),

@@ -1,4 +1,4 @@
-"""Compiles each object file for tests once, and stores the file in ccache for all other tests."""
+"""Compiles each object file of the tests once, because ccache keeps the file."""
 
 import os
 import subprocess

@@ -146,9 +146,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """If true, the script also writes a model that keeps its state in variables. The model's name has `stream` instead
-    of `window`.
-    """
+    """Whether the script also writes a model that keeps its state in variables."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:

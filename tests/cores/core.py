@@ -141,7 +141,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Cores on which benchmarks run whole models, on the machine with the most memory."""
+"""On these cores, benchmarks run whole models."""
 
 
 def with_listed_parts(core: Core) -> Core:
@@ -220,7 +220,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # Another process may build the same program.
+    partial = image.with_suffix(f".{os.getpid()}")  # At the same time, another process may build the same program.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:

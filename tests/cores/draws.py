@@ -17,7 +17,7 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""Maximum arena bytes that fit into the RAM of every emulated machine."""
+"""An arena of SMALL_RAM bytes fits into the RAM of every emulated machine."""
 DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise, drawn.two_rows)
 
 

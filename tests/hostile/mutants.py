@@ -23,9 +23,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Damage a copy of one of the `models`. The returned copy may still be valid. One seed always gives one sequence of
-    bytes.
-    """
+    """Damage a copy of one of the `models`. Equal seeds give equal bytes. The damaged copy may be a valid model."""
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:

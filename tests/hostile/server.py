@@ -40,7 +40,7 @@ CPU_SECONDS = 10
 TFLM_CPU_SECONDS = 1
 MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""The real time of a child process may be this many times its limit of CPU time."""
+"""A child process is ended after HANGS times its limit of CPU time."""
 REPORTED = 1 / 4
 
 Answer = tuple[Outcome, str]

@@ -51,7 +51,7 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Return whether TFLM's kernel accesses memory outside its tensors, and no comparison of outputs shows the access.
+    """Return whether TFLM's kernel accesses memory outside its tensors in a way that no output shows.
 
     RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
     reads missing dimensions of a filter from the bytes after the filter's shape. If the filter has too few channels,

@@ -29,7 +29,7 @@ from tflm_memopt.runtime.host import DeviceArena
 
 ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
-"""Kinds of layers with packed kernels."""
+"""Layers for which the library has packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
 """Channel counts of layers with packed kernels."""
 

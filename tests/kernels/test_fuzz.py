@@ -198,7 +198,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """`make soak KIND=programs` damages programs by libFuzzer, which needs clang."""
+    """Only `make soak KIND=programs` uses libFuzzer, because libFuzzer needs clang."""
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
     assert min(refused, finished, right, finished - right) > count // 50

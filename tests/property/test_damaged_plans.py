@@ -25,7 +25,7 @@ PLANS = 20
 REFUSED = "the program is damaged"
 """Error text of the validator that runs on the device."""
 UNUSED = frozenset({"schema", "lower_bound", "proven", "target", "layout", "first", "last", "macs"})
-"""Fields that the test does not damage: a plan must have them, or no program depends on them."""
+"""The test does not damage these fields of a plan. Some fields are mandatory, and others do not change the program."""
 
 Path = tuple[str | int, ...]
 

@@ -152,7 +152,7 @@ BRANCHED = Recipe(
 )
 
 ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
-"""If each of two devices computes one row, the converter exchanges height and width."""
+"""The layer has only one output row for each of two devices, so the converter exchanges height and width."""
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_roots_that_tflm_shifts_by_over_31_bits_stay_builtin() -> None:
 
 @pytest.mark.parametrize("kind", ["LOGISTIC", "TANH"])
 def test_curves_of_tiny_inputs_stay_builtin(kind: str) -> None:
-    """TFLM's fixed-point value of the greatest input does not fit into int32."""
+    """With a tiny input scale, LOGISTIC and TANH stay builtin, because a fixed-point value of TFLM overflows int32."""
     with pytest.raises(lookup.OutOfRange):
         table(kind, (2.0**-29, 4), (1 / 256, -128), 0)
 

@@ -37,9 +37,7 @@ UNKNOWN = -1 << 62
 
 
 class _Accesses(NamedTuple):
-    """Reads or writes. Each access covers `nbytes` adjacent bytes from an address in `at` on. Accesses at equal times
-    happen in list order.
-    """
+    """Reads or writes of `nbytes` bytes at each address in `at`. Accesses at equal times happen in list order."""
 
     at: Ints
     nbytes: int
@@ -103,7 +101,7 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag `nbytes` arena bytes from address `at` as a tensor's or private buffer's bytes from byte `first`."""
+        """Tag arena bytes from address `at` on as bytes `first` to `first + nbytes - 1` of a tensor or buffer."""
         self._list_one(content, at, first, nbytes, None)
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
@@ -127,7 +125,7 @@ class TaggedArena:
         time: Ints,
         reader: Callable[[int], object] | None = None,
     ) -> None:
-        """List reads or writes of runs of `nbytes` bytes at the addresses `at`.
+        """Add reads or writes of `nbytes` bytes at each address in `at` to the list.
 
         The function `reader` returns the name of the operator that reads at a given time. For writes, `reader` is None.
         """
@@ -239,7 +237,7 @@ def _blocks(first: Ints, stop: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _in_pieces(first: Ints, stop: Ints, time: Ints) -> tuple[Ints, Ints]:
-    """Return pairs of an access and a piece that it covers, by their indices, ordered by piece and then by time."""
+    """Return the indices of each access and of each piece that the access covers, ordered by piece and then by time."""
     count = np.maximum(stop - first, 0)
     access = np.repeat(np.arange(len(first)), count)
     piece = np.arange(len(access)) - (count.cumsum() - count - first)[access]

@@ -30,7 +30,7 @@ CHUNK = 1 << 18
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator reads other data than TFLM's operator. For a sliding input, check the operators of
-    the whole input, on which sliding.py relies.
+    the whole input, because sliding.py compares with them.
     """
     if graph.window:
         graph = graph.window.whole

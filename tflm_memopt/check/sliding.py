@@ -54,7 +54,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 class _Numbering:
-    """Numbers the rows of the last inferences. Each tensor has an array of shape (inferences, rows)."""
+    """Gives each row of the last inferences a number. Each tensor has an array of shape (inferences, rows)."""
 
     def __init__(self, graph: RowGraph, tensor: TensorId, arrived: Ints, known: _Known) -> None:
         self._known, self.tensors = known, {tensor: arrived}

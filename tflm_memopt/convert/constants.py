@@ -121,11 +121,11 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Maps an operator's index to the end of each device's output channels."""
+    """Maps the index of an operator to the output channels at which the parts of its devices end."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an index and an operator. An operator may occur twice, with rows in normal and in reverse order."""
+        """Pairs of an index and an operator. An operator may occur again with reversed rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -180,7 +180,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and any(op.weights.shape[axis] > 1 for axis in axes):
-        # A device that computes one row of a map may exchange height and width.
+        # A device that computes one row of a feature map may exchange height and width of the weights.
         weights = op.weights.swapaxes(*axes)
         transposed = replace(op, window=op.window.transposed, weights=weights)
         yield transposed

@@ -221,7 +221,7 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within the limits, if any, and the tried plan with the least RAM."""
+        """Return the plan within the limits that computes least, or None, and the tried plan with the least RAM."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.

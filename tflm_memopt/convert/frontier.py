@@ -153,8 +153,8 @@ class Plans:
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute that fits in `limit` bytes and moves the fewest bytes of slow memory, if
-        any.
+        """Return the plan without recompute that fits in `limit` bytes and moves the fewest bytes of slow memory, or
+        None.
         """
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)

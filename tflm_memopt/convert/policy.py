@@ -182,7 +182,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of an inference's milliseconds, or the number of instructions if the milliseconds are unknown."""
+        """Largest time of an inference in milliseconds or, if times are unknown, the number of instructions."""
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -247,7 +247,7 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion with the most layers of a sliding window that keep rows within the limits."""
+    """Return the conversion in which as many layers as the limits allow keep rows of a sliding window."""
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):

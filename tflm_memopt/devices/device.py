@@ -52,7 +52,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # An inference may overwrite its input, so the input is set only once.
+        inputs = ()  # The input is set for one inference, because an inference may overwrite it.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

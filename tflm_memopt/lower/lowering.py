@@ -278,7 +278,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes that complete an output, which is only the last stripe for int32 sums."""
+    """Return the stripes that complete an output. Int32 sums are complete after the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

@@ -80,7 +80,9 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Interleave the words of dsp_weights() for three pairs of channels at a time. Last pairs stay separate."""
+    """Interleave the words of dsp_weights() for three pairs of channels at a time. If 2 or 4 pairs remain at
+    the end, these pairs are not interleaved.
+    """
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)

@@ -25,7 +25,7 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. Calls for fewer pixels are as slow."""
+"""A kernel with packed weights computes this number of pixels in a call, and takes as long for fewer pixels."""
 LEAST_PACKED = 4
 AWKWARD = 4
 """A row of AWKWARD + 1 columns is not divided into AWKWARD columns and one column, since the scratch would be too

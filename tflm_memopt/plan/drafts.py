@@ -94,7 +94,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """`reversibles` has plan steps that may also run in reversed row order, by their index."""
+        """`reversibles` maps the index of a plan step to the step in reversed row order, if this order is possible."""
         found = self._buffers(drafts)
         buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}
         distances: dict[tuple[int, int], int] = {}

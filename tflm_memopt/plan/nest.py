@@ -45,7 +45,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if each row is computed once, an index of at most 0."""
+        """Index (at most 0) of the first row of stripe 0 if each row is computed once."""
         return -(-self.end % self.advance)
 
 

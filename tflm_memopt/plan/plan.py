@@ -115,7 +115,7 @@ class Stage:
     """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output. An operator that adds up its input iterates over its input instead."""
+    """Order of the iterations over the output. An operator that adds up its input iterates over its input."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
     pixels: int = 0
@@ -133,7 +133,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive operators that compute a few rows each in turn."""
+    """Consecutive operators that take turns, each computing a few rows at a time."""
 
     region: int
     """Index of the region. Consecutive groups of one region become one custom operator."""
@@ -217,7 +217,7 @@ class Plan:
     """Operators of TFLM that run in parts."""
     states: tuple[PlacedState, ...] = ()
     pauses: tuple[int, ...] = ()
-    """Moments at which other models may run. Each moment is given as the number of earlier iterations."""
+    """Moments at which other models may run, in ascending order. A moment is stated as a number of iterations."""
     shardings: tuple[GroupSharding, ...] = ()
     """Division of each group between two cores, or an empty tuple for one core."""
     wide: bool = False

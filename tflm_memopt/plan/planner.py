@@ -43,7 +43,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each layout allows groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each further layout allows groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
 KEPT_TRACES = 4
@@ -467,8 +467,8 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield the best plan of each planner for at most `macs` multiply-accumulates, or a plan in `known` that is at
-    least as good.
+    """For each planner, yield the best plan for at most `macs` multiply-accumulates, or an equally good plan in
+    `known`.
     """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)

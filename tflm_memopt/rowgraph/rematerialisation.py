@@ -49,7 +49,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with the given operators repeated before their reader. Raises PlanError."""
+    """Return the graph in which the given operators run again just before their reader. Raises PlanError."""
     for one in rematerialisations:
         graph = _with_rematerialisation(graph, one)
     return replace(graph, rematerialisations=tuple(rematerialisations))

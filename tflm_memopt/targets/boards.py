@@ -65,7 +65,7 @@ class Board:
     flash_timing: FlashTiming | None = None
     """Flash timing at the frequency `mhz`, or None if unknown."""
     external_ram_cycles: SlowCycles | None = None
-    """Additional cycles per byte in PSRAM or SDRAM, compared with `ram`, at `mhz`, or None if unknown."""
+    """Additional cycles per byte in PSRAM or SDRAM at the frequency `mhz`, or None if unknown."""
     external_ram: int = 0
     """Size in bytes of the board's PSRAM or SDRAM, which is slower than internal RAM."""
 
@@ -173,7 +173,7 @@ def board(name: str) -> Board:
 
 
 def has_two_cores(on: Board) -> bool:
-    """Return whether two cores of the board's chip can run one model. Chips of unknown boards count as able."""
+    """Return whether two cores of the board's chip can run one model, or True for an unknown chip."""
     return on.chip in TWO_CORES or on.chip not in {board.chip for board in boards().values()}
 
 

@@ -18,7 +18,7 @@ from proved import proved
 from tables import markdown
 
 MOST = 1.5
-"""A network with FFMT may compute at most this many times the multiply-accumulates of the original."""
+"""Limit of F (docs/glossary.md) for networks with FFMT."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -37,7 +37,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 """Percentages of memory that FFMT and FDT save in Table 4.1 of the thesis."""
 KEYWORDS = "mlperf_tiny_kws_dscnn_int8.tflite"
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks that the thesis did not publish, for which the script has similar networks."""
+"""The thesis did not publish these networks, so the script uses similar networks."""
 
 
 def text_model() -> bytes:

@@ -35,8 +35,8 @@ PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
         (190.096, 1.04), (247.808, 1),
     ),
 }  # fmt: skip
-"""Each plan in Table 1 of msf-CNN has a RAM size in kB and a compute factor F. The rows "Vanilla" and "Heuristic" are
-left out.
+"""Each plan in Table 1 of msf-CNN has a RAM size in kB and a compute factor F. The script
+ignores the rows "Vanilla" and "Heuristic" of the paper's table.
 """
 MEASURED: Mapping[str, Mapping[float, float]] = {
     "mbv2-w035": {1.1: 67.996, ANY: 8.56},

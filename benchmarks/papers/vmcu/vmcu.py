@@ -13,7 +13,7 @@ from proved import proved
 from tables import markdown
 
 ANY = 4.0
-"""If pixels may be recomputed, a plan may have at most this many times the original multiply-accumulates."""
+"""Limit of F (docs/glossary.md) for plans that may compute pixels twice."""
 ALIGNMENT = 16
 """Alignment of tensors in TFLM, in bytes. The paper's formulas do not align tensors."""
 

@@ -12,7 +12,7 @@
 #endif
 
 #define CAMERA_CR (CAMERA_BASE + 0x00u)
-#define CAMERA_CR_CAPTURE_Pos 0u /* The camera interface captures from the next frame on. */
+#define CAMERA_CR_CAPTURE_Pos 0u /* The capture starts with the next frame. */
 #define CAMERA_CR_SNAPSHOT_Pos 1u
 #define CAMERA_CR_CROP_Pos 2u
 #define CAMERA_CR_PCKPOL_Pos 5u

@@ -18,9 +18,9 @@ class Layer:
 
     kind: str
     source: int = 0
-    """Index of the first operand, where 0 is the newest tensor and large numbers wrap around."""
+    """Index of the first operand. Index 0 is the newest tensor, and indices are modulo the number of tensors."""
     other: int = 0
-    """Index of the second operand, where 0 is the newest tensor and large numbers wrap around."""
+    """Index of the second operand, counted like the index of the first operand."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""Float32 operators that need a libm, which some cores lack."""
+"""These float32 operators have no measured costs, because they need a libm, which some cores lack."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 

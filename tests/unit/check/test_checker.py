@@ -98,7 +98,7 @@ def test_blocks_of_memory_do_not_change_the_answer(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_tall_transpose_takes_few_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every iteration writes to the only row of the output, but the checker does not replay the whole row each time."""
+    """The output has a single row. The checker does not replay the whole row for each iteration."""
     net, listed, access = Net(1), list[int](), TaggedArena.access
     x = net.transpose(net.softmax(net.input((1, 1000, 4, 1))), (0, 2, 3, 1))
 

@@ -83,7 +83,6 @@ def test_cells_in_a_rolling_buffer() -> None:
 
 @pytest.mark.parametrize("factor", [2, 3])
 def test_a_state_that_is_read_as_an_operand_has_no_more_rows_than_the_operand(factor: int) -> None:
-    """An operand begins at the oldest row of the rolling buffer."""
     done = slid("SAME")
     check(done.plan, done.graph)
     read_whole = {t for op in done.graph.ops.values() if not op.updates for t in op.inputs}

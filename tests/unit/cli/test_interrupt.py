@@ -20,7 +20,7 @@ START = "import sys; from tflm_memopt.__main__ import run; print('started', flus
 @pytest.mark.parametrize("seconds", [0.01, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("line", ["optimize small.tflite -qo out --emit cpp,c", "verify small.tflite small.tflite -q"])
 def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> None:
-    """As in a terminal, the signal goes to all processes of the group."""
+    """The test sends the signal to all processes of the process group, as a terminal does for Ctrl+C."""
     (folder / "tmp").mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", START, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -1,4 +1,4 @@
-"""Rows of output bytes that are too irregular for a COPY are refused early."""
+"""If the bytes of a row are too irregular for the kernel COPY, the converter refuses the operator early."""
 
 from typing import Any
 

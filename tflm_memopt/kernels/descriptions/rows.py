@@ -15,8 +15,9 @@ FRACTION_BITS = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """The parameter `step` is MAX_PLACES to find the least value, and -MAX_PLACES to find the greatest value. The
-    kernel minimises `step * x[p, c] + c`, so the lowest bits of the result are the channel index c.
+    """If the parameter `step` is MAX_PLACES, the kernel finds the least value. If it is -MAX_PLACES, the kernel
+    finds the greatest value. The kernel minimises `step * x[p, c] + c`, so the lowest bits of the result are the
+    channel index c.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")

@@ -1,8 +1,8 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-A column window holds a few columns of adjacent rows of a stripe. All these rows are needed for equally many later
-stripes. If a later stripe reads the rows of a column window, the column window has room for whole rows. The line
-buffers of vMCU and msf-CNN have room for whole rows, too.
+A column window holds a few columns of adjacent rows of a stripe. All rows of a column window are needed for equally
+many later stripes. If a later stripe reads the rows of a column window, the column window has room for whole rows. The
+line buffers of vMCU and msf-CNN have room for whole rows, too.
 """
 
 import itertools
@@ -33,7 +33,8 @@ def _lives(trace: Trace, producer: Member) -> Lives:
         reads, makers = _makers(producer, member, k, iteration)
         for latest, times in ((read, at), (stripe, member.iterations.stripe[iteration])):
             last = np.full(len(each), -1, dtype=np.int64)
-            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # At equal indices, the last value stays.
+            # If an index occurs twice, NumPy keeps the last value.
+            last[makers.ravel()] = times[reads].repeat(makers.shape[1])
             np.maximum(latest, last, out=latest)
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
@@ -110,7 +111,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest multiple of `grain` pixels for which no two live pixels share a place."""
+    """Return the smallest multiple of `grain` pixels in which no two live pixels have the same position."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain

@@ -56,9 +56,9 @@ class LiveRange:
 @dataclass(frozen=True, slots=True)
 class GroupBorder:
     dying: tuple[TensorId, ...]
-    """Tensors that are live before the group but not after it."""
+    """Tensors that are live before the group, but not after the group."""
     born: tuple[TensorId, ...]
-    """Tensors that the group writes and that are live after it."""
+    """Tensors that the group writes and that are live after the group."""
     through: tuple[TensorId, ...]
 
 

@@ -403,7 +403,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """If kernel calls compute several whole rows, return the first row and the end row of the call for each iteration.
+    """Return the first row and the end row of each iteration's kernel call. A call can compute several whole rows.
     The calls are placed so that most requests end where a call ends.
     """
     most = member.stage.at_once

@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows,
 from tflm_memopt.plan.nest import Ints
 
 THREE = 3
-"""For several pixels together, widen_three() in tmo_conv_dsp.c copies window rows of this number of bytes."""
+"""widen_three() in tmo_conv_dsp.c copies window rows of this number of bytes for several pixels at once."""
 _NINE = 3, 3, 1
 """Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4
@@ -36,7 +36,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # Five pixels take two passes in one row, and three passes in two rows.
+    if w.calls and w.rows:  # A row of five pixels takes two passes, but two rows only three.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
@@ -254,7 +254,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """One call computes a tile whose pixels are adjacent, or at most `most` pixels."""
+    """One call computes a tile if its pixels are adjacent, and otherwise at most `most` pixels."""
     if w.rows:
         return done
     pieces = -(-(w.x1 - w.x0) // most)

@@ -85,7 +85,7 @@ class Choices:
     models: Sequence[Sequence[Point]]
     concurrent_pairs: Collection[tuple[int, int]]
     once: int = 0
-    """Number of bytes at the arena's end that all models use in common."""
+    """Number of bytes that the models save because they share one allocator of TFLM."""
     cores: Cores = Cores()
     align: int = 16
 

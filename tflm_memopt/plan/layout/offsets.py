@@ -199,7 +199,7 @@ class _Neighbours:
     """Buffers that are live together with another buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, each neighbour with two minimum distances: for the buffer below the neighbour, and above it."""
+    """For each buffer, its neighbours with two minimum distances: for a neighbour above, and for a neighbour below."""
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 
@@ -237,7 +237,7 @@ def _restack(
     offsets, later = list(before), order[first:]
     for u in later:
         offsets[u] = _NOWHERE
-    changed = 1 << mover  # bit k is set if buffer k may have another offset
+    changed = 1 << mover  # bit k is set if the search may move buffer k
     for place, u in enumerate(later, first):
         if place == last + 1 and offsets[mover] == before[mover]:
             changed &= ~(1 << mover)

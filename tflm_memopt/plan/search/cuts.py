@@ -2,9 +2,9 @@
 
 A partial division of the first operators records the bytes of its largest group, and its multiply-accumulates. The
 search drops a partial division if another one of the same operators needs no more bytes and no more
-multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. At
-first, the size of a group is its peak of live bytes. The search makes exact layouts only for the groups of the best
-division, and then runs once more.
+multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The
+search first estimates the size of a group by its peak of live bytes. The search makes exact layouts only for the groups
+of the best division, and then runs once more.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    tuple has the total size of all groups. If `low` is true, the tuple lists the size of each group instead, largest
-    first.
+    tuple has the total size of all groups. If `low` is true, the tuple lists the size of each group, largest first.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -99,7 +98,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # With a higher limit, fewer searches follow.
+            limit += limit // SLACK  # A higher limit avoids later searches.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit

@@ -140,7 +140,7 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Least number of bytes of any division: tensors that are live at the start or the end need memory anyway."""
+        """Number of bytes that every division needs at the start or at the end of the region, whichever is more."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -212,8 +212,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
-    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. With 0, convolutions
-    get the usual scratch. If all operators compute rows, the group has no tiles.
+    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. If
+    `scratch` is 0, convolutions get the usual scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     every = count == len(stages)
@@ -241,7 +241,7 @@ def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
 
 
 def with_more_room(group: Candidate, chain: Chain, number: int) -> Candidate:
-    """Return the group with scratch for one pixel more if the operator has scratch for fewer pixels than usual."""
+    """If an operator has scratch for fewer pixels than usual, return the group with scratch for one more pixel."""
     stages, op = list(group.stages), chain.ops[group.first + number]
     if (pixels := stages[number].pixels) == 0:
         return group
@@ -363,7 +363,7 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """If a tensor comes from outside the group, operators read the whole tensor instead of adding up its rows."""
+    """A tensor from outside the group is read as a whole. Its values are not summed row by row."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 

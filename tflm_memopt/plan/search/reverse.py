@@ -64,6 +64,6 @@ def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators divide each tensor into the same rows. Reverse order requires equal rows."""
+    """Return whether all operators divide each tensor into the same rows. Other groups cannot run in reverse."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

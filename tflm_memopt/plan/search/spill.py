@@ -2,7 +2,8 @@
 
 A partial solution has the groups of the first operators, and the tensors in slow memory after these operators. The cost
 of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory. A
-group with tensors in slow memory gets a layout at once. Other groups get a layout only in the best division.
+group with tensors in slow memory gets a layout at once. Groups without tensors in slow memory get a layout only in the
+best division.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
-A column window keeps the last pixels of adjacent rows, column by column (msf-CNN's H-cache). In a column window of `r`
-rows, a window of `k x k` pixels needs `(k - 1) × r + k` pixels. If rows are read `q` stripes later, the column window
-also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the end of
-its stripe, whose last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
+A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). In a column window of `r` rows, a window of
+`k x k` pixels needs `(k - 1) × r + k` pixels. If rows are read `q` stripes later, the column window also holds `q`
+stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the end of its stripe, whose
+last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
 """
 
 from dataclasses import dataclass

@@ -7,8 +7,8 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe `m` computes `rows` rows of the tensor, which end before row `m ×
-    advance + end`.
+    """A skip connection to a later ADD. Stripe `m` computes `rows` rows of the tensor, which end before row
+    `m × advance + end`.
     """
 
     tensor: TensorId
@@ -38,7 +38,7 @@ class State(NamedTuple):
     early: bool = False
     """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """Whether tiles have the full width, since streamed rows and messages are whole rows."""
+    """True if tiles must have the full width. Streamed rows and messages are whole rows."""
 
 
 class Visit(NamedTuple):

@@ -14,7 +14,7 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_on
 
 Placed = TypeVar("Placed")
 MARGIN = 1 / 64
-"""A group with wider tiles can need fewer bytes than one with narrower tiles, but rarely by this fraction."""
+"""Wider tiles rarely save this fraction of a group's bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate) -> Sequence[int]:
-    """Return the numbers of pixels that the stages compute or have scratch for, which the changes only increase."""
+    """Return how many pixels each stage computes at once or has scratch for."""
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
     return [*(nest.tile for nest in nests), *at_once, *(stage.pixels or PACKED_PIXELS for stage in group.stages)]
