@@ -1,5 +1,6 @@
 """Finds the plan with the least RAM within a time limit."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Span, TimeLimit
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER, binding
-from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_budget, within_macs
+from tflm_memopt.convert.instructions import Costed, Planning, by_time, demand_counted, within_budget, within_macs
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import TARGETS
@@ -15,12 +16,17 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan with the least arena in the time limit. Raises DoesNotFit if no plan keeps all limits."""
+    """Return the plan with the least arena in the time limit.
+
+    Raises DoesNotFit if no plan keeps all limits, and UsageError if the time of a kernel is unknown.
+    """
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
     if not found:
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
+    if all(math.isinf(limit.takes(c.work)) for c in found):
+        demand_counted(conversion, table)
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
         return best.converted

@@ -226,7 +226,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
-        _counted(conversion, table)
+        demand_counted(conversion, table)
     for variant in conversion.state_variants():
         if cost == "macs":
             found += _of_forms((variant,), [], table, how, planning)
@@ -261,7 +261,8 @@ def _not_counted(conversion: Conversion, table: Table) -> set[str]:
     return names - {kernel.split()[0] for kernel in table.kernels}
 
 
-def _counted(conversion: Conversion, table: Table) -> None:
+def demand_counted(conversion: Conversion, table: Table) -> None:
+    """Raise UsageError if the instructions of a kernel, such as a float32 convolution, were not counted on the core."""
     if unknown := _not_counted(conversion, table):
         raise UsageError(
             f"the instructions of some kernels are unknown on {table.core}",
@@ -334,7 +335,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
-    _counted(conversion, table)
+    demand_counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
         return within_budget(conversion, replace(limits, instructions=None))

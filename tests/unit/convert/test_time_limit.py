@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE, KEYWORDS
 from models import Net
+from property.floats import in_float
 from unit.command import wide
 
 import tflm_memopt
@@ -14,7 +15,7 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.answers.report import Report
-from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.report.times import verdict
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
@@ -42,6 +43,13 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
     assert tflm_memopt.verify(deep(), fast.model, runs=1).bit_exact
     again = tflm_memopt.optimize(deep(), plan=fast.plan.to_json(), target="cortex-m4")
     assert again.model == fast.model
+
+
+@pytest.mark.parametrize("board", ["nano33ble", "esp32s3"])
+def test_the_time_of_a_float32_model_is_unknown(board: str) -> None:
+    with pytest.raises(UsageError, match="unknown") as raised:
+        tflm_memopt.optimize(in_float(deep(), 1), time_limit="1s", board=board, effort=0.05)
+    assert raised.value.code == "time_unknown"
 
 
 @pytest.mark.parametrize("pixels", [1, 2, 3, 4])
