@@ -61,7 +61,7 @@ DIGITS = 4
 CARE = 0.75
 """If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
-"""Costs are left out of a kernel's fit if the error of the fit grows by at most this factor."""
+"""A cost is left out of a kernel's fit if the error without the cost is at most LARGER_ERROR times as large."""
 MORE = 4
 """For one network with rare kernels, the script draws MORE random networks."""
 EFFORT = 0.01

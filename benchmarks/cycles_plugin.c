@@ -68,7 +68,7 @@ typedef struct {
 typedef struct {
   uint64_t wait, line, prefetch; /* number of wait cycles, size of a cache line in bytes, and 1 if the flash prefetches a line */
   cache code, data;
-  bool unified;                 /* whether constants share the cache `code` */
+  bool unified;                 /* whether code and constants share one cache, `code` */
   uint64_t now, free;
   uint64_t current;
   uint64_t ahead, ahead_ready;

@@ -1,4 +1,4 @@
-"""Draw networks from seeds. Draw networks from seeds, to which costs.py fits its estimates of instructions.
+"""Draw networks from seeds. The script costs.py fits its estimates of instructions to these networks.
 
 A seed selects one family of networks, such as image classifiers or rare operators. Seeds from KNOWN_FROM on give the
 networks of tests/known.py.

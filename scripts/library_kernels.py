@@ -53,7 +53,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. Without an expression, the C code uses the argument's name."""
+    """C expressions for the kernel's arguments. An argument without an expression keeps its name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""

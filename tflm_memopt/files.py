@@ -192,7 +192,7 @@ def printable(path: Path) -> Path:
 
 
 def for_reports(path: Path) -> Path:
-    """Return a path for a report. The folders of an absolute path are omitted, because they exist on one machine only.
+    """Return a path for a report. An absolute path loses its folders, because they exist on the user's machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -225,8 +225,8 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. The stack `undo` gets functions that remove file and
-    folders.
+    """Write `data` to a temporary file in the folder of `path`. The stack `undo` gets functions that remove the file
+    and new folders.
     """
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:

@@ -21,7 +21,7 @@ def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
 
 
 def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
-    """Each call for a window stores its sum for the next call. Only the last call writes the output."""
+    """If several calls compute a window, each call stores the sum, and the last call writes the output."""
     (last,) = b.parameters("last")
     with b.inside(last, 1):
         b.ram_store(sums, total, at)

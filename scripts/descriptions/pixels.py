@@ -124,7 +124,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
-        with b.inside(first, 1):  # Before the first call for a window, `sums` holds no results.
+        with b.inside(first, 1):  # The first call for a window does not read the sums.
             b.assign("copy", total, b.ram_load(sums, c))
         with b.loop("p", pointers) as p, b.loop("t", run) as t:
             take(total, b.ram_load(x, p, offset + t * channels + c))
@@ -190,7 +190,7 @@ def place_pixel(kind: Type) -> KernelProgram:
         places = b.workspace("places", INT32, channels)
         with b.loop("c", channels) as c:
             most, found = (b.compute("copy", to, Index.of(0)) for to in (held, INT32))
-            with b.inside(first, 1):  # Before the first call for a window, `sums` holds no results.
+            with b.inside(first, 1):  # The first call for a window does not read the sums.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
             with b.inside(before, pointers):

@@ -102,7 +102,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* Counter with which tmo_spin_wait() returns at once, so that one core can run alone. */
+/* While one core runs alone, this counter lets tmo_spin_wait() return at once. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 

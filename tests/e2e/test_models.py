@@ -14,7 +14,7 @@ from tflm_memopt.cli import main as cli
 ONE_REGION_TAIL = 500
 """Maximum bytes of TFLM's persistent data for a model of a single operator, with 32-bit pointers."""
 FLASH = 1.02
-"""The rewritten .tflite may be larger than the original by at most this factor."""
+"""Maximum size of the rewritten .tflite, divided by the size of the original."""
 GROUP_OVERHEAD = 1_000
 """Number of bytes that TFLM may allocate for additional operators, about 50 bytes for each operator."""
 
@@ -26,7 +26,7 @@ class Case:
     int8_io: bool = False
     runs: int = 20
     overhead: float = 1.0
-    """The rewritten model may compute at most this many times the multiply-accumulates of the original."""
+    """Maximum of F (docs/glossary.md) for the rewritten model."""
     input: str = "arena"
     max_macs: float | None = None
     """If `max_macs` is None, the rewritten model computes no value twice."""

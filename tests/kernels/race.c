@@ -1,4 +1,4 @@
-/* Runs each program of the file CASES on two threads. The RUNS runs of a program have different delays. The exit code
+/* Runs each program of the file CASES on two threads. Each program runs RUNS times, with a different delay in each run. The exit code
  * is 1 if an output is wrong or a run fails.
  *
  *   race CASES RUNS SEED */

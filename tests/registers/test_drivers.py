@@ -9,8 +9,8 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""A generated driver may need at most this fraction of the bus accesses of a hand-written driver. The ratios of GPIO
-and SPI are in Table 6.2 of the dissertation.
+"""Maximum number of bus accesses of each generated driver, divided by those of the hand-written driver. The ratios
+of GPIO and SPI are in Table 6.2 of the dissertation.
 """
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 

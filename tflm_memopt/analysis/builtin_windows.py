@@ -32,7 +32,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Sums over all windows of one channel: the rows and the pixels of the window that are inside the input."""
+    """Number of window rows and of window pixels inside the input, added up over all windows of a channel."""
 
     rows: int
     taps: int

@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate adds the costs of reads,
-writes, and starts of pixels and iterations. The file costs.json has each kernel's instructions per unit of work, fitted
-to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate also includes reads, writes,
+and the beginning of each pixel and iteration. The file costs.json has each kernel's instructions per unit of work,
+fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -63,14 +63,15 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, the field counts searches for the source of a move.
+    For a COPY, the field counts how often the kernel searches the address that a move reads.
     """
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
     """Number of rows that are copied one by one. For a pool, number of taps in incomplete groups of four channels.
 
-    For a COPY, the field counts bytes in short runs. For tiles whose bytes are copied, the field counts kernel calls.
+    For a COPY, the field counts bytes that are copied one by one. For tiles whose bytes are copied, the field counts
+    kernel calls.
     """
     batches: float = 0
     """Number of times that a kernel reads all its weights. For a COPY, number of moves that copy several rows."""

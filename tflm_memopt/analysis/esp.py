@@ -18,7 +18,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
 Span = tuple[float, float]
 Costs = Mapping[str, Span]
-"""Maps a field of costs.Work to the cost per unit. The key `values` stands for all values under the windows."""
+"""Maps a field of costs.Work to the cost per unit. The key `values` has the cost per value under a window."""
 
 COUNTED = "rv32"
 """Core of costs.json whose instructions are used for C code on all Espressif chips."""

@@ -162,9 +162,8 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network: no other split needs both less memory on the largest device and less time.
-
-    DevicesReport describes the fields that DevicesPoint also has.
+    """A split of a network: no other split needs both less memory on the largest device and less time. The class
+    DevicesReport describes the fields without a description.
     """
 
     devices: int

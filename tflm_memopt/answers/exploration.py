@@ -72,7 +72,7 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Plans of the frontier, followed by plans with slow memory."""
+    """First all plans of the frontier, and then all plans that use slow memory."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original model with CMSIS-NN, or None if the estimate is unknown or some operators

@@ -139,7 +139,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input. Each inference adds `new` rows, so that all rows are filled after `inferences` inferences."""
+    """A sliding input. Each inference adds `new` rows. The input is full after the first `inferences` inferences."""
 
     rows: int
     new: int

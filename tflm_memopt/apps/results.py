@@ -51,7 +51,7 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena that the models share: that of interpreters with one MicroAllocator, or that of C modules."""
+    """Arena that the models share, for interpreters with one MicroAllocator or for C modules."""
     arena_size: int | None
     """Bytes to declare for the arena with any TFLM build of the ABI, or None for C modules."""
     apart: int

@@ -237,7 +237,7 @@ def _blocks(first: Ints, stop: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _in_pieces(first: Ints, stop: Ints, time: Ints) -> tuple[Ints, Ints]:
-    """Return the indices of each access and of each piece that the access covers, ordered by piece and then by time."""
+    """Return pairs of an access and a piece that the access covers, ordered by piece and then by time."""
     count = np.maximum(stop - first, 0)
     access = np.repeat(np.arange(len(first)), count)
     piece = np.arange(len(access)) - (count.cumsum() - count - first)[access]

@@ -10,12 +10,11 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
     several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
-    Helium, and up to 4 columns as bytes for RISC-V. Scratch for two columns takes at most 4,608 B, and scratch for more
-    columns at most 1,728 B, unless the plan sets a number of columns. The int16 kernel computes one column less in a
-    call if the next call would compute a single column. A kernel for wide tiles may take any number of bytes. If
-    windows have at most 96 values, a kernel for wide tiles computes the last five columns of a row at once. A single
-    pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a
-    multiple of 8 channels.
+    Helium, and up to 4 columns as bytes for RISC-V. Unless the plan sets a number of columns, scratch takes at most
+    4,608 B for two columns, and 1,728 B for more. The int16 kernel computes one column less in a call if the next call
+    would compute a single column. Scratch of kernels for wide tiles has no limit. If windows have at most 96 values, a
+    kernel for wide tiles computes the last five columns of a row at once. A single pixel under a 1x1 window needs no
+    scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:

@@ -36,9 +36,9 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """Read time of kernels that work in place, and write time of all other kernels."""
+    """Kernels that work in place read at this time. All other kernels write."""
     SECOND = 6
-    """Write time of kernels that work in place, and read time of all other kernels."""
+    """Kernels that work in place write at this time. All other kernels read."""
     LAST_BYTE = 7
     END = 8
     DONE = 9
@@ -70,7 +70,7 @@ class StageIterations(NamedTuple):
         return self.step.name(int(self.number[self.time.searchsorted(time, side="right") - 1]))
 
     def by_channel_group(self, maker: StageNest | None, nbytes: int) -> Iterator[tuple[StageIterations, int, int]]:
-        """Yield batches that access the same channels of each pixel, with the first channel and the number of channels.
+        """Yield the iterations for each range of channels, with the first channel and the number of channels.
 
         `maker` is the operator that writes the pixels, and `nbytes` is the size of a pixel.
         """
@@ -155,7 +155,7 @@ class GroupReplay:
             self._in_order(batch)
 
     def _take_source(self, step: StageNest) -> int:
-        """Replay the reads of the model's input. Return the number of bytes converted to int8 in scratch memory."""
+        """Replay the reads of the model's input. Return how many bytes are converted to int8 in scratch memory."""
         nbytes, op, found = 0, step.op, []
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(op.inputs[k]) and rows and columns:
@@ -278,7 +278,7 @@ class GroupReplay:
 
 
 def _made(batch: StageIterations, width: int) -> Pixels:
-    """Return the pixels that the iterations write. The argument `width` is the number of the output's columns."""
+    """Return the pixels that the iterations write. The output has `width` columns."""
     step, number = batch.step, batch.number
     y, x0, x1 = step.row[number], step.x0[number], step.x1[number]
     if step.stage.iterative:

@@ -3,7 +3,7 @@
 Each row of each tensor gets a number. Two computed rows get the same number only if the operators and the numbers of
 the input rows are equal. A copy of a row has the number of the original row. The rows of the input are numbered in the
 order of their arrival. In the first inference with an output, each computed row must have the same number as a row of
-the whole model. Each output must have the same numbers as the output of the whole model.
+the whole model. The rows of each output must have the numbers of the whole model's output rows.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -112,7 +112,7 @@ class _Numbering:
         return np.where(there, numbers[:, np.where(there, rows + above, 0)], PADDING)
 
     def _copied(self, op: RowOp) -> Ints:
-        """If an output row is a copy of an input row, both rows have one number."""
+        """An output row that is a copy of an input row gets the number of the input row."""
         numbers, sizes = self._operands(op), np.array([*(rows.row_bytes for rows in op.operands), 1])
         padding, made = np.full(self._inferences, PADDING), list[Ints]()
         for _, *block in copied(op, op.name):

@@ -22,9 +22,7 @@ class SourceReplay:
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """The argument `foreign` tells for each address whether other models write the byte while the model waits for
-        rows.
-        """
+        """The argument `foreign` marks the bytes that other models write while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
         self.streamed = source if source and source.pushed else None
         self.pushed = 0

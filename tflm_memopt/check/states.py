@@ -69,8 +69,8 @@ class StateReplay:
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the state, the row and its place in the rolling buffer. The first row of an operand is the oldest row
-        in the buffer. The last row above a window is the newest row.
+        """Yield the state, the row and its place in the rolling buffer. An operand begins with the oldest row in the
+        buffer. Rows above a window end with the newest row.
         """
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:

@@ -95,7 +95,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
-    """Return the number of a device that waits forever, or None. Each link stores at most `room` bytes."""
+    """Return the number of a device that waits forever, or None. Each connection stores at most `room` bytes."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

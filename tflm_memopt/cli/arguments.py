@@ -34,7 +34,7 @@ def check_plot(plot: Path | None) -> None:
 
 
 def path(argument: str) -> Path:
-    if not argument:  # Path("") would be the current folder.
+    if not argument:  # For an empty text, Path() returns the current folder.
         raise argparse.ArgumentTypeError("the path is empty: give a path, and '.' for the current folder")
     return Path(argument)
 

@@ -57,7 +57,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
     """Return the original's operators, with constants that are stored as in the programs.
 
-    The argument `parts` tells whether the programs belong to several devices.
+    If `parts` is true, the programs are parts of one model on several devices.
     """
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
@@ -121,7 +121,7 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Maps the index of an operator to the output channels at which the parts of its devices end."""
+    """Maps the index of an operator that devices share to the end of each device's output channels."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:

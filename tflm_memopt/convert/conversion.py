@@ -213,7 +213,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Compute factor F of a plan without recompute, which is below 1 if dead channels are removed."""
+        """Compute factor F of a plan that computes no value twice. F is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 

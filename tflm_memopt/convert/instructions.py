@@ -30,7 +30,7 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""The activation memory of tried plans that compute more pixels in a call grows in steps of at least this fraction."""
+"""To compute more pixels in a call, each further plan gets more activation memory, by at least this fraction."""
 LEAP = 1 / 4
 """If an arena is at most this fraction below the mean of the smallest and the largest arena, the mean is tried."""
 LESS = 0.9
@@ -78,7 +78,7 @@ def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], chec
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return a plan with its cost, or None if a known plan is at least as cheap and as small as this plan."""
+    """Return `plan` with its cost, or None if a known plan is no larger and no more expensive."""
     planned = form.planned(plan)
     lower = cache(lambda: form.lowered(planned))
     new = _costed(planned, table, lower, cache(lambda: form.checked(planned, lower)))
@@ -87,7 +87,7 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Most plans are compared without lowering, because a model with more operators has a larger arena tail."""
+    """Heads and numbers of operators are compared first. Arenas, which take longer to find, come last."""
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
         return True
@@ -145,8 +145,8 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If adjacent plans
-    still differ much in price, the result also has larger plans, which compute nothing twice.
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If large
+    differences remain, plans that compute nothing twice are added, although their arena is larger.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:

@@ -1,4 +1,4 @@
-"""Defines the steps of the conversion. Each step is a function from data to new data."""
+"""Defines the steps of the conversion. Each step is a function without side effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -247,14 +247,14 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion in which as many layers as the limits allow keep rows of a sliding window."""
+    """Choose how many layers keep rows of a sliding window: as many as the limits allow."""
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
         return conversion
     if asked.saved is not None:
         for variant in conversion.state_variants():
-            with contextlib.suppress(UsageError):  # A saved plan may be of another variant
+            with contextlib.suppress(UsageError):
                 variant.saved(asked.saved)
                 return variant
         return conversion

@@ -32,7 +32,7 @@ def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -
 
 
 def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
-    """Raises UsageError without a clock or for a core whose cycles are not modelled."""
+    """Raises UsageError if the clock is missing or the core's cycles are not modelled."""
     if milliseconds is None:
         return None
     if clock is None:

@@ -36,8 +36,8 @@ def verify(
     `seed` is the seed of the random inputs. The argument `inputs` has an array for each input of the model. Several
     inferences may be stacked along the first axis. For models with state, `steps` states how many more consecutive
     inferences run, and when the state is reset. The argument `how` selects TFLM's official wheel, the default where it
-    exists, or this package's kernels. The argument `c` is the path of the rewritten model's C module, a folder or
-    NAME.c. The C module is also compared if the argument `c` is given.
+    exists, or this package's kernels. The argument `c` is the path of the rewritten model's C module: a folder or the
+    file NAME.c. With the argument `c`, the C module is also compared.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if a model cannot be read or run. Raises
     RuntimeUnavailable if a package is missing, and UsageError for arrays that do not match the inputs.

@@ -26,8 +26,8 @@ class Layer:
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
     """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy.
 
-    The argument `waits` tells how long the core waits for the flash. If `waits` is None, the plan copies the weights of
-    every operator that reads its weights at least twice.
+    The core waits for the flash as `waits` describes. If `waits` is None, the plan copies the weights of every operator
+    that reads its weights at least twice.
     """
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, waits)]
     if not copies:

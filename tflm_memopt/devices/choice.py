@@ -1,9 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-A network is either cut into sequences of whole operators, or divided by rows of the first and channels of the later
-layers. With limited memory, the first device alone may run the first or the last layers. Splits are compared by the
-largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no other
-split is better in memory, in work and in sent bytes.
+Each device runs a sequence of whole operators, or a part of each operator: rows in the first layers, channels in the
+later layers. With limited memory, the first device alone may run the first or the last layers. Splits are compared by
+the largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no
+other split is better in memory, in work and in sent bytes.
 """
 
 import math
@@ -77,7 +77,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Divide one more layer (step 1) or one less (step -1) by rows as long as the cost falls. Yield conversions."""
+    """While the cost falls, divide `step` more layers by rows (-1 means one layer less). Yield conversions."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -99,8 +99,8 @@ def shared_layers(
     operators by channels.
 
     The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
-    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, layers use them wherever fewer bytes are
-    sent.
+    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, a layer sends partial sums where they take
+    fewer bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -133,7 +133,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Divide the channels again, with fewer for the first device, if the first device stores more than the mean.
+    """If the first device stores more than the mean, divide the channels again, with fewer for the first device.
 
     Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
     more than FAIR times the mean weights of a device.

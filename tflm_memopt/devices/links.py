@@ -21,7 +21,7 @@ class LinkSpeed:
 class Exchange(NamedTuple):
     milliseconds: float
     ends: tuple[int, int]
-    """Numbers of the sending and of the receiving device."""
+    """Index of the sending device, and index of the receiving device."""
     sends: bool
     nbytes: int
 

@@ -346,7 +346,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return sums of the costs of operators. Each exchanged row ends a sum and begins the next one."""
+    """Return the cost of operators before the first exchanged row, between exchanged rows, and after the last."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -1,7 +1,7 @@
 """Splits a graph over devices, each of which computes parts of the operators' outputs.
 
-A device sends elements to a second device when the second device first reads them. All devices follow one global order
-of operators, so that no two devices can wait for each other forever.
+A device sends elements just before the receiving device first reads them. All devices follow one global order of
+operators, so that no two devices can wait for each other forever.
 """
 
 import enum

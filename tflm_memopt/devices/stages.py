@@ -26,10 +26,11 @@ FAIR_PART = 1.5
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split, which is compared field by field, and should be small."""
+    """The cost of a split. Of two splits, the better split has the smaller value in the first field that differs."""
 
     exceeds_alone: int
-    """0 if each device needs at most the arena of one device alone, 1 for at most LINK_STATE bytes more, otherwise 2.
+    """How much the largest arena of a device exceeds the arena of one device alone: 0 for no excess, 1 for at most
+    LINK_STATE bytes, otherwise 2.
     """
     weights: float
     """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
@@ -80,9 +81,9 @@ def arranged(
 ) -> Iterator[OptimizedDevices]:
     """Try divisions into stages, and yield their conversions. Stop when no estimate is below the lowest cost.
 
-    After a sequence of operators is planned for a device, its exact arena replaces the estimate. Until a division needs
-    less RAM than a single device, every second attempt takes the smallest estimated arena. The argument `best` is the
-    lowest cost so far.
+    After a sequence of operators is planned for a device, its exact arena replaces the estimate. While no division
+    needs less RAM than a single device, every second attempt takes the smallest estimated arena. The argument `best` is
+    the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -129,7 +130,7 @@ def _estimated(
     the first device.
 
     The argument `sharded` is the size of a device's divided weights, as a multiple of a device's mean weights. The
-    argument `known` has the arena size in bytes of each planned sequence, by its first and last cut.
+    argument `known` maps a pair of cuts to the arena in bytes of the operators between both cuts.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0
@@ -149,7 +150,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return operators (Op.index) that can be divided by channels and exceed one device's part of all weights."""
+    """Return operators (Op.index) whose channels can be divided and whose weights exceed the mean of all devices."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

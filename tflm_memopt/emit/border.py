@@ -21,8 +21,8 @@ class Border:
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original model, the result lacks an external input, and a
-    streamed input has only the rows of one push.
+    """Return a model's inputs and outputs. If `original` is None, the result has no external input, and it describes a
+    streamed input as the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:

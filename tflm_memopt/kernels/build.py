@@ -68,13 +68,11 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output tensor. The kernel must store each element exactly once. The function ram() explains
-        `strides`.
-        """
+        """Declare an output tensor. The kernel must store each element exactly once."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare a tensor of constants in flash. The function ram() explains `strides`."""
+        """Declare a tensor of constants in flash."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major(shape, strides)))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
@@ -137,7 +135,7 @@ class Builder:
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Number) -> None:
-        """Compute a new value of the register `to`. The first operand of the operation is the old value."""
+        """Compute a new value of the register `to` from its old value and the operands."""
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:
@@ -149,7 +147,7 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return the product of `value` and `multiplier`, divided by 2^31, and minus 1 if `value` is negative. The
+        """Multiply `value` by `multiplier`, and divide the product by 2^31. If `value` is negative, subtract 1. The
         function saturated() rounds the result a second time, as TFLM does.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)

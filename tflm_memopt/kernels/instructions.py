@@ -54,8 +54,8 @@ class LaneUnit:
     store: Mapping[Type, str]
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Assembly statements at the start and at the end of a loop over `{n}` elements. The end statement jumps to the
-    label `{again}` until the counter `{left}` is 0.
+    """Assembly statements at the start and at the end of a loop over `{n}` elements. The statement at the end jumps to
+    the label `{again}` if the counter `{left}` is not 0.
     """
 
 
@@ -213,8 +213,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace a rounded division by 2^e, in which halves are rounded away from zero. The new operations subtract 1 from
-    x if x < 0 and e != 0, and round halves up.
+    """Return the operations that divide x by 2^e, and round halves away from zero. Because the core rounds halves up,
+    the operations first subtract 1 from x if x is negative and e is not 0.
     """
     x, exponent = one.operands
     if not one.to.along:

@@ -39,7 +39,7 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Limit for rounded numbers. The sum of this limit and a zero point is still too large for an int16."""
+"""Limit for rounded numbers. A number at this limit does not fit in an int16, with any zero point added."""
 
 
 def wrap32(x: int) -> int:
@@ -47,8 +47,8 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31, with halves rounded up. The arguments must satisfy b >= 0, or the
-    product must fit an int32.
+    """Return the product of a and b, divided by 2^31, with halves rounded up. If b is negative, the result must fit an
+    int32.
     """
     return (a * b + (1 << 30)) >> 31
 

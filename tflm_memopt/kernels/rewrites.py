@@ -37,8 +37,8 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run one iteration of a loop in each lane of the core.
 
-    A vector takes `group` registers. The rewrite is legal if no iteration reads or writes what another iteration
-    writes. All addresses in the loop must be linear in the loop variable.
+    Each vector takes up the number `group` of registers. The rewrite is legal if no iteration reads or writes what
+    another iteration writes. All addresses in the loop must be linear in the loop variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -54,10 +54,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    For `turns` 4 and 2, four iterations run side by side as often as possible, and then two. The rewrite is legal where
-    vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves registers: code between the
-    inner loops runs for one iteration after the other. With `apart`, code between the inner loops must not change
-    values that several iterations read.
+    If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
+    rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. The option `apart` saves
+    registers: code between the inner loops runs for one iteration after the other. Code that runs apart must not
+    change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -85,8 +85,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
     """Run several iterations of a loop before the loop's condition is tested again. The rewrite is legal for all loops
     except vector loops.
 
-    For `turns` 4 and 2, four iterations run at once as often as possible, and then two. The rewrite changes all loops
-    over the variable, including loops that jam() has made.
+    If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
+    rewrite changes all loops over the variable, including loops that jam() has made.
     """
 
     def unrolled(loop: For) -> For:
@@ -104,8 +104,8 @@ def inward(var: str) -> Rewrite:
     """Move a loop into its inner loops, so that loads common to all iterations happen once. The moved loop adds to sums
     in a workspace.
 
-    The rewrite is legal for the same loops as jam(). The loop must load sums from a workspace, add to the sums in one
-    inner loop, and store the sums.
+    The rewrite is legal for all loops that jam() accepts. The loop must load sums from a workspace, add to the sums in
+    one inner loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -326,7 +326,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 def _depending(loop: For) -> set[str]:
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # A value that depends on a varying value varies, too.
+    while before != len(wide):
         before = len(wide)
         for one in statements(loop.body):
             if isinstance(one, Store):

@@ -114,7 +114,7 @@ def library_function(
 def element_function(
     kernel: KernelProgram, table: InstructionTable, name: str, given: Callable[[str], str], at_once: int
 ) -> str:
-    """Return C code that defines a function with a macro of tmo/elements.h. The macro loops over adjacent elements.
+    """Return C code that defines a function with a macro of tmo/elements.h.
 
     The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Each outer loop
     must have one iteration.
@@ -249,7 +249,7 @@ class Writer:
         self.width = kept
 
     def moved(self, one: For) -> None:
-        """Write a vector loop for a core without vectors. The loop must only move adjacent elements."""
+        """Write a vector loop for a core without vectors. The loop must copy adjacent elements, and do nothing else."""
         match one.body:
             case (Load() as load, Store() as store) if load.to == store.value and _alike(load, store, one.var):
                 call = "tmo_copy_bytes" if load.tensor.memory is Memory.FLASH else "memmove"
@@ -307,8 +307,8 @@ class Writer:
         self.each, self.moving = None, {}
 
     def _predicated(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop whose elements the core counts in the register LR. The core masks missing lanes of the last
-        iteration.
+        """Write a loop in which the core counts the remaining elements in its register LR. The core masks missing lanes
+        of the last iteration.
 
         Clang before version 17 supports no assembly with both outputs and jumps, so this compiler gets a masked loop.
         """

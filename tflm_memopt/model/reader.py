@@ -24,7 +24,7 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Number of bits of each type that stores several values in a byte. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Greatest size of an activation in bytes, since no microcontroller has enough RAM for a larger one."""
+"""Maximum size of an activation in bytes. No microcontroller has RAM for a larger activation."""
 
 MOST_READ = 8
 """Number of models that are cached, because one conversion reads the same bytes several times."""

@@ -2,8 +2,8 @@
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
 An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. In an SVDF of rank r, each output is the sum of r
-filters, so the DEPTHWISE has a window of r pixels. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
-iterations rewrite its two states.
+filters. The window of the DEPTHWISE has r pixels, one for each filter. An LSTM (micro/kernels/lstm_eval.h) is one
+operator, whose iterations rewrite its two states.
 """
 
 import math
@@ -26,8 +26,8 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF. The output has the scale of the SVDF's state and the channel order
-    [rank][unit].
+    """Parse the dense layer of an SVDF. The output has the scale of the SVDF's state. Channels of one rank are
+    adjacent in the output.
     """
     size, (x, features, state) = memory.svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)

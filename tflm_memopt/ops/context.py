@@ -17,7 +17,7 @@ PIECE = "piece"
 """Key in the options of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key of an option of a COPY for a chain of operators. The value lists the replaced operators in order."""
+"""Key of an option. If a COPY replaces a chain of operators, the option lists the replaced operators in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -37,7 +37,7 @@ ONE_PIXEL = 1024
 """RESIZE_BILINEAR divides a pixel into this number of units."""
 
 AXES = "axes"
-"""Key in the options of MEAN. The value of the option lists axes that replace the axes of operand 1."""
+"""Key in the options of MEAN. If MEAN has this option, operand 1 is ignored, and the option lists the reduced axes."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -57,7 +57,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(). If the first dimensions multiply to `like`, return `like` rows.
+    """Divide a tensor into rows like natural_rows(). If natural_rows() returns None, return `like` rows if possible.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -81,7 +81,7 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
 
 
 def byte_shape(tensor: Tensor) -> tuple[int, ...]:
-    """Return the shape with its last dimension counted in bytes."""
+    """Return a tensor's shape, with a last dimension in bytes instead of elements."""
     size = ITEM_BYTES.get(tensor.dtype, 1)
     return (*tensor.shape[:-1], tensor.shape[-1] * size) if tensor.shape else tensor.shape
 

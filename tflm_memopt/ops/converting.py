@@ -43,7 +43,7 @@ use scale 1 and zero point 0.
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Pairs of types for which CAST copies the lower bytes, or all bytes, of each element."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""An integer minus its zero point has this number of bits, including the sign."""
+"""Number of bits, including the sign, of the difference between an integer of the type and its zero point."""
 
 
 def converted(context: OperatorContext) -> RowOp:

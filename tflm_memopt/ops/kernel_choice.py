@@ -28,7 +28,7 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_makes_fours() in C. Set `complete` if iterations do not compute partial sums."""
+    """Return the value of tmo_makes_fours() in C. Set `complete` if iterations do not compute partial sums."""
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
@@ -49,7 +49,9 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the depthwise kernel for the DSP extension. An iteration makes `tile` columns, or a row if `tile` is 0."""
+    """Return the depthwise kernel for the DSP extension. The kernel computes a row in parts of `tile` columns. If
+    `tile` is 0, the kernel computes a whole row.
+    """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= limits.BLOCK_PIXELS - 1 and width != limits.BLOCK_PIXELS + 1:
         return Part.DSP_3X3
@@ -57,7 +59,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def tiles_below(packing: Packing, window: Window, tile: int) -> int:
-    """Return how many tiles of one column position a call of tmo_iterate_tiles_below() in C computes at most."""
+    """Return the maximum number of tiles, one below the other, in a call of tmo_iterate_tiles_below() in C."""
     nine = packing is Packing.DSP_DEPTHWISE and window.kernel_h * window.kernel_w == 9
     if not (nine and 1 < tile <= limits.PACKED_PIXELS) or max(window.dilation_h, window.dilation_w) > 1:
         return 1
@@ -66,7 +68,7 @@ def tiles_below(packing: Packing, window: Window, tile: int) -> int:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows() in C. Each output channel has `values` weights, including padding."""
+    """Return the value of tmo_makes_two_rows() in C. An output channel has `values` weights, including padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == limits.FIVE_PIXELS and values <= limits.FIVE_VALUES

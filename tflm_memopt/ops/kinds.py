@@ -164,8 +164,8 @@ class Traits:
     accumulators: int = 1
     """Number of 32-bit sums for each output element of an operator that processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers, which equals the number of shifts. For None, a layer has a single multiplier or one for
-    each output channel.
+    """Number of multipliers, which equals the number of shifts. The value None means that a layer has one multiplier,
+    or one for each output channel.
     """
     named: bool = False
     """True if the application defines the kernel. The operator's field `param` has the identity of the kernel."""

@@ -1,6 +1,5 @@
 """Turns operators that only move data into RowOps. Each function applies an operator to an array of element indices
-(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size. TFLM runs
-an operator with contradictory operands.
+(moves.py). If the operands of an operator contradict each other, NumPy fails or the result has a wrong size.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +26,7 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     reads = tuple(context.producer_rows(k) for k in context.read)
     operands = (*reads, constant.rows) if constant else reads
     try:
-        order = (*context.read, *fixed)  # the elements of constants have the highest indices
+        order = (*context.read, *fixed)
         numbers = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
         index = _in_steps(context, transform, [numbers[k] for k in sorted(order)])
         index = in_bytes(index, ITEM_BYTES[context.output.dtype])
@@ -62,7 +61,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return a COPY that makes one output row per iteration, if possible, otherwise another COPY. Raises Irregular."""
+    """Return a COPY. If possible, each iteration of the COPY makes one output row. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -96,7 +95,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If `whole` is set, the first output row must need the whole input, otherwise the result is None.
+    If `whole` is true, the result is also None if the first output row does not need the last input row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -152,7 +151,7 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def without_waiting(op: RowOp) -> RowOp:
-    """Return an operator unchanged, but remove the inputs that after() has added to a WRITE_STATE."""
+    """Return an operator without the inputs that the function after() adds to a WRITE_STATE."""
     if not op.state_write:
         return op
     first = slice(1)
@@ -378,7 +377,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Operators that only move data. One COPY can replace a chain of operators in STEP, if the chain has no PAD."""
+"""Operators that only move data. One COPY can replace a chain of these operators, if the chain has no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
+    """Raised if a program cannot express how bytes move."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -57,7 +57,7 @@ def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
     """Return the input rows that iterations read, and the moves of bytes. Raises Irregular. For each output byte,
-    `index` has the position of an input byte. FILL stands for the fill value.
+    `index` has the position of an input byte. The position FILL means that the output byte is the fill value.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     first, accesses, slots = 0, list[Access](), list[_Slot]()
@@ -68,7 +68,7 @@ def by_rows(
         accesses.append(access)
         for slot in _slots(k, access, mine, row, column, rows):
             slots.append(slot)
-            if len(slots) > MAX_MOVES:  # Each slot takes at least one move.
+            if len(slots) > MAX_MOVES:
                 raise Irregular(f"a row is made of more than {MAX_MOVES} runs of bytes")
         first += rows.nbytes
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes))
@@ -78,7 +78,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Return the position of the input byte for each output byte, or FILL. The function inverts by_rows()."""
+    """Return the position of the input byte for each output byte, or FILL."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -123,7 +123,7 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """Iteration y adds `step * ((y + shift) % period)` to all positions in the input row."""
+    """In iteration y, all positions in the input row are higher by `step * ((y + shift) % period)`."""
     period: int
     shift: int
 
@@ -151,7 +151,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # the first window may begin in padding, so the second window is tried as well
+    # A first window that begins in padding gives a wrong distance, so the second distance is tried, too.
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)
@@ -187,20 +187,20 @@ def _slots(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Return step, period, shift and origin so that `source == origin + step * ((y + shift) % period)`."""
+    """Return the step, period, shift and origin of positions that grow by a step and start again in each period."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # a period starts at iteration 0, or where the first row is read
+    if not len(back):
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # if there is one jump back, one whole period is before the jump or after the jump
+        else:  # If positions jump back once, a whole period is before or after the jump.
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

@@ -122,15 +122,15 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 WIDE = 1
-"""Code for a scratch size. The scratch has room for all pixels of a kernel call, or for the last five pixels of a row.
+"""This code means that scratch has room for all pixels of a kernel call, or for the last five pixels of a row.
 
-The code is 0 for scratch of the usual size, and ROOM_FOR_PIXELS + n for scratch of n pixels.
+The code 0 means scratch of the usual size, and ROOM_FOR_PIXELS + n means scratch for n pixels.
 """
 
 
 def packed_pixels(packing: Packing, values: int, columns: int, room: int = 0) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain. With the DSP
-    extension, the kernel avoids a last call for a single pixel. `room` is a code for the size of the scratch.
+    extension, the last call computes at least two pixels if possible. `room` is a code for the size of the scratch.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
@@ -162,7 +162,7 @@ def makes_five(packing: Packing, values: int, columns: int, room: int) -> bool:
 
 
 def tile_bytes(packing: Packing, values: int, columns: int, room: int = 0) -> int:
-    """Return how many bytes of scratch a packed convolution needs if each iteration makes `columns` columns."""
+    """Return how many bytes of scratch a packed convolution needs if it computes `columns` columns of each row."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
     five = makes_five(packing, values, columns, room)
     pixels = limits.FIVE_PIXELS if five else packed_pixels(packing, values, columns, room)

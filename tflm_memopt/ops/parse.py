@@ -65,7 +65,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER from a constant table. Each int32 index counts as a pixel of four bytes."""
+    """Parse GATHER from a constant table. In the RowOp, each int32 index is a pixel with four channels of one byte."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), any_rows(byte_shape(context.output))
     return context.row_op(
@@ -129,8 +129,8 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. A rewrite has removed the operand with the
-    output's shape.
+    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. The input that stated the shape of the
+    output was removed earlier.
     """
     padding = (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
@@ -251,7 +251,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. An int16 RELU6 only clamps, like a max pool of one pixel."""
+    """Parse RELU6. A RELU6 of int16 becomes a max pool of one pixel, because both clamp each element."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -353,11 +353,10 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 def _reduction(context: OperatorContext) -> Geometry:
     """Return a window over all reduced elements. If channels are reduced, each channel counts as a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
-    # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]
         return Geometry(Window(made.h, w, made.h, w), Rows(made.h, w, run[2]), Rows(1, 1, run[2]))
-    if run is not None and not context.is_image():  # outer dimensions become rows, inner ones become channels
+    if run is not None and not context.is_image():
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
@@ -365,7 +364,7 @@ def _reduction(context: OperatorContext) -> Geometry:
     if h == 1 and made != Rows(h, w, c):
         if not over_w and (made.h * made.w, made.c) == (w, c):
             h, w = made.h, made.w
-        else:  # each column of the only row becomes a row of one pixel
+        else:
             h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)

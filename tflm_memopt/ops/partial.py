@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""In the field `param` of ADD_SUMS, this number of bits holds the size of a sum in one tensor (tmo_sum_bytes())."""
+"""The field `param` of ADD_SUMS has this number of bits for the size of a sum in each tensor (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -46,7 +46,7 @@ def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
     """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes. In the output, each sum
-    takes `made` bytes. For `made` 0, the output has rescaled int8 values instead of sums.
+    takes `made` bytes. If `made` is 0, the output has rescaled int8 values instead of sums.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)

@@ -202,7 +202,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators for each fused activation. Only rewrites set the activation UNLIMITED."""
+"""Output limits of float32 operators for each fused activation. The activation UNLIMITED occurs in rewritten graphs."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

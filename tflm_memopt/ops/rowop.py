@@ -1,6 +1,6 @@
-"""Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. Each
-iteration reads `extent` rows of each input from row `first(y)` on, as far as the input has these rows. The first row
-and the extent come from `Window.rows`, or from `RowOp.access` for an operator without a window.
+"""Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. The
+property `Window.rows` states the input rows that an iteration reads. For an operator without a window, `RowOp.access`
+states these rows. An iteration does not read rows outside the input.
 """
 
 from collections.abc import Iterator
@@ -53,9 +53,7 @@ STRIDE_W = {
 
 
 class AxisSteps(NamedTuple):
-    """Rows or columns under a window. Output index y needs `extent` input indices. The first index is y times `step`,
-    plus `begin`.
-    """
+    """Rows or columns of the input that an output row or column needs. Their number is `extent`."""
 
     step: int
     begin: int
@@ -97,7 +95,7 @@ class Window:
 
     @property
     def transposed(self) -> "Window":
-        """The operator's window if rows and columns are exchanged."""
+        """A window whose rows are the columns of the operator's window."""
         sizes = self.kernel_w, self.kernel_h, self.stride_w, self.stride_h, self.dilation_w, self.dilation_h
         return Window(*sizes, self.pad_left, self.pad_top)
 
@@ -111,8 +109,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows.
-    Without a table, the first row is `(y * mul + add) / div`, rounded down. If `table` is not empty, the first row is
-    `table[y]`. Rows outside the operand are left out.
+    If `table` is empty, the first of these rows is `(y * mul + add) / div`, rounded down. Otherwise, the first of
+    these rows is `table[y]`. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -138,7 +136,9 @@ class Move:
 
     operand: int
     tap: int
-    """In iteration y, the move reads input row `first(y) + tap`, or no row if the input has no such row."""
+    """Number of the row that the move reads, counted from the first input row of an iteration. A row outside the input
+    is not read.
+    """
     source: int
     """Position of the first byte that the move reads in the input row."""
     target: int
@@ -148,7 +148,7 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """The move adds the product of phase_step and the iteration's phase to `source`."""
+    """In each iteration, the move reads from `source` plus the product of `phase_step` and the iteration's phase."""
     period: int = 1
     shift: int = 0
 
@@ -162,8 +162,8 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if each iteration moves an input row into the only output row. If `scattered` is True, `phase_step` counts
-    bytes.
+    """True if each iteration moves an input row into the only output row. For these moves, the unit of `phase_step` is
+    one byte.
     """
 
 
@@ -219,8 +219,8 @@ class RowOp:
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     """CONV has weights [out][kernel_h][kernel_w][in], DEPTHWISE has weights [kernel_h][kernel_w][out], and GATHER has a
-    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. The last axis of float32 weights counts
-    bytes.
+    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. Float32 weights are stored as bytes, so
+    their last axis is four times as long.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """A bias for int16 activations takes 64 bits, the lower half first. A float32 bias is stored as its bits."""
@@ -231,9 +231,9 @@ class RowOp:
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. If the
-    packing is DSP_CONV, the number 1 means that scratch has room for more pixels. If the packing is DSP_DENSE, the
-    number 1 means that all channels have the same scale.
+    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. For
+    DSP_CONV, a `param` of 1 means that scratch has room for more pixels. For DSP_DENSE, a `param` of 1 means that all
+    channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""
@@ -396,10 +396,10 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row. An overwritten input is not broadcast, and its elements have
-        at least the size of the output's elements.
+        """Inputs that the output may overwrite row by row. None of these inputs is broadcast, or has smaller elements
+        than the output.
         """
-        limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT  # an int16 RELU6 is a max pool of one pixel
+        limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -414,9 +414,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if the last byte of an output is written after all reads of its inputs. For an operator that two cores
-        share, the property is False.
-        """
+        """True if one core computes the output, and writes its last byte after it has read all inputs."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     def room(self, pixels: int = 0) -> int:
@@ -428,8 +426,8 @@ class RowOp:
         return ROOM_FOR_PIXELS + pixels if pixels else self.param
 
     def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0) -> int:
-        """Return the number of bytes of scratch of a packed kernel on one core. An iteration makes `columns` columns.
-        One kernel call runs `at_once` iterations.
+        """Return the number of bytes of scratch of a packed kernel on one core. The kernel computes `columns` columns
+        of an output row. One kernel call runs `at_once` iterations.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:

@@ -1,6 +1,6 @@
 """Computes a mean over a sliding input by adding new rows to sums in a state, and subtracting old rows.
 
-A second state keeps the input rows that the sums contain. A reset fills both states with zeros. Addition and
+A second state keeps the input rows that were added to the sums. A reset fills both states with zeros. Addition and
 subtraction of int32 sums are exact. A row that depends on padding is added to the sums of one inference only, and is
 not kept in a state.
 """

@@ -80,7 +80,7 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
     """
     pairs = (29 - np.frexp(np.maximum(x, 2))[1]) // 2
     half = round_shift((x << 2 * pairs) >> 1, 1)
-    y = np.full_like(x, 1 << 28)  # y is in Q3
+    y = np.full_like(x, 1 << 28)  # The variable y has 3 integer bits (Q3).
     for _ in range(5):
         cube = _shifted(high_mul(high_mul(y, y), y), 6)
         y = _shifted(high_mul(y, 3 << 27) - high_mul(half, cube), 3)

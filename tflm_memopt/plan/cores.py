@@ -28,9 +28,7 @@ PIXELS = {Packing.DSP_CONV: 4}
 """A kernel with packed weights computes this number of pixels in a call, and takes as long for fewer pixels."""
 LEAST_PACKED = 4
 AWKWARD = 4
-"""A row of AWKWARD + 1 columns is not divided into AWKWARD columns and one column, since the scratch would be too
-small.
-"""
+"""A row of five columns is not divided into four columns and one, because their scratch would be too small."""
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
@@ -165,12 +163,12 @@ class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
     times: tuple[float, float]
-    """Time of each core. The unit is the time of one multiply-accumulate on a core that runs only the model."""
+    """Time of each core, as a multiple of the time that a core takes for one multiply-accumulate."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield pairs: the fraction of work that is added to each core, and a division that gives core 0 about the fraction
-    `first` of the work.
+    """Yield divisions that give core 0 about the fraction `first` of the work. Each pair also has the fraction of work
+    that the division adds to each core.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:

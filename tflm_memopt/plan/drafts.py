@@ -24,7 +24,7 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     buffers: tuple[Buffer, ...] = ()
-    """All buffers of the step that hold no whole tensor."""
+    """Buffers that the step needs besides whole tensors, such as rolling buffers and sums."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
     most_alive: int = 0
@@ -36,7 +36,7 @@ class Draft:
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...], *, placed: bool = True) -> Draft:
-    """If `placed` is false, the draft has a lower bound of its size, and no minimum distances."""
+    """If `placed` is false, the draft has no minimum distances, so its size is a lower bound."""
     distances, buffers = constraints(ranges) if placed else {}, tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)

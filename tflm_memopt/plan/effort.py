@@ -85,7 +85,7 @@ class Spent:
 
 
 class Budget:
-    """A limit for the work of a search, in seconds. Work in a part of a budget also reduces the whole budget."""
+    """A limit for the work of a search, in seconds. Work for a part of a budget counts for the whole budget, too."""
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()

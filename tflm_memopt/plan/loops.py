@@ -19,7 +19,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Size in bytes of a loop in the program, without the loop's body."""
 SKIP_BYTES = 5
-"""Size in bytes of an iteration that skips stripes. An iteration without skips takes one byte."""
+"""Size in bytes of an iteration that skips stripes. Any other iteration takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)

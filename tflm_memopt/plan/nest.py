@@ -45,7 +45,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Index (at most 0) of the first row of stripe 0 if each row is computed once."""
+        """First row of stripe 0 if each row is computed once. A negative index lies before the tensor."""
         return -(-self.end % self.advance)
 
 
@@ -69,8 +69,8 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator computes `row`. The argument `stripe` has the stripes in which the
-        next operator reads the row.
+        """Return the stripes in which an operator computes `row`. The next operator reads the row in the stripes
+        `stripe`.
         """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 

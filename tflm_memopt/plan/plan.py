@@ -51,8 +51,8 @@ class Buffer:
 
     role: Role
     key: int
-    """For weights, `key` is the index of the operator's output. For counters and scratch, `key` is the plan step. For
-    all other buffers, `key` is the index of a tensor.
+    """For weights, `key` is the index of the operator's output. For counters and scratch, `key` is the index of the
+    plan step. For all other buffers, `key` is the index of a tensor.
     """
     nbytes: int
     first: int = 0

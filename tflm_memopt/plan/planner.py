@@ -314,7 +314,7 @@ class Planner:
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """The search stops at a layout of `enough` bytes.
 
-        Each plan in `starts` gives a layout to begin with. For None, the search begins with the largest buffers.
+        The search begins at the layout of each plan in `starts`. None means a layout that places large buffers first.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -484,7 +484,7 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference, which are stored behind the positions of their oldest rows."""
+    """Return the buffers that outlive an inference. The indices of their oldest rows come before all buffers."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:

@@ -51,7 +51,7 @@ class Chains:
             cursor = bare(children[0])
 
     def chain(self, cursor: Cursor) -> FieldChain:
-        """Return the members through which an expression reaches a field. Raises RegisterError for an invalid index."""
+        """Return the members in the path from an expression to a field. Raises RegisterError for an invalid index."""
         steps: list[ChainLink] = []
         names: set[str] = set()
         index: Cursor | None = None

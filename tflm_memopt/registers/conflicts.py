@@ -29,8 +29,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids to combine two accesses. `decides` tells whether
-    the earlier access determines if the later access runs.
+    """Return whether control flow, data flow or a side effect forbids to combine two accesses. Set `decides` if the
+    later access runs only for some results of the earlier access.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)
@@ -43,7 +43,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Divide accesses into sets. Each access joins the first set for which `fits` is true, or else starts a new set."""
+    """Add each access to the first set for which `fits` is true. If there is none, the access starts a new set."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)

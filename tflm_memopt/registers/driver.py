@@ -8,9 +8,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Start and end of a piece of source, in bytes. The end is the position after the last byte."""
 Context = tuple[int, ...]
-"""Indices of the branches and loops around a statement, outermost first. Two statements run equally often if their
-tuples are equal.
-"""
+"""Indices of the branches and loops around a statement, outermost first."""
 
 
 class Happening(Enum):

@@ -56,8 +56,8 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return the text of register_words.h, which makes drivers valid C (6.3.4). The text `annotation` replaces each
-    [[...]].
+    """Return the text of register_words.h, which makes drivers valid C (6.3.4). The text `annotation` is inserted for
+    each annotation between double brackets.
     """
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
@@ -130,7 +130,7 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether a macro contains the code at the cursor. Code in a macro cannot be replaced."""
+        """Return whether code is part of a macro, where it cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 

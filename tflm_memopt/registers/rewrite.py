@@ -13,7 +13,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""New text: strings, and spans of the driver's source. The text of a span is the driver's text after all edits."""
+"""Text that consists of strings and of pieces of the driver's source. All edits are applied to the pieces, too."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 
@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Return the driver with accessor calls. The include of header[1] replaces the include of header[0]."""
+    """Return the driver with accessor calls. The driver includes header[1] instead of header[0]."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])

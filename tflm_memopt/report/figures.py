@@ -193,7 +193,6 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Return the vertical position of a line's text: below a line at the top of the figure, above other lines."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 

@@ -47,7 +47,7 @@ class _Border:
 def int8_io(graph: Graph) -> Int8Interface:
     """Remove the operators that convert inputs and outputs of type float32 or uint8 to int8 and back.
 
-    No index of a remaining operator changes. Each int8 tensor gets the name of the tensor that it replaces.
+    The remaining operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
     """
     inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
     outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)

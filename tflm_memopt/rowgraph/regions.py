@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
-No path of the graph may leave a region and return to it, since then no order of the operators would be possible. An
-operator's level is the number of changes from unsupported to supported operators on a path from the inputs. Connected
-operators of equal level form a region.
+No path of the graph may leave a region and return to it, because a region runs as one operator. An operator's level is
+the number of changes from unsupported to supported operators on a path from the inputs. Connected operators of equal
+level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
     """Return sets of connected operators with equal levels, in the order of the model.
 
     Sets in which no operator computes anything are left out. All operators that exchange rows with other devices are in
-    one set, since a custom operator resumes where it waited.
+    one set, because only one custom operator may wait for rows.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:

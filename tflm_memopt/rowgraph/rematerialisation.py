@@ -17,7 +17,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, Row
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Maximum number of operators that run twice so that one operator can read their result again."""
+"""Maximum number of operators that run a second time for one reader of their result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
-To run after all operators that read a state, the operator that writes the state gets their outputs as operands. A
-program does not contain these operands, because a program stores the order of iterations.
+The operator that writes a state must run after all operators that read the state. In the graph, the outputs of the
+reading operators therefore become operands of the writing operator. Programs store the order of iterations instead.
 """
 
 from collections.abc import Iterator, Mapping
@@ -92,7 +92,7 @@ class GraphWork:
         """Tensors that the model's caller or a kernel of TFLM needs as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Add a copy of a tensor with changed fields and rows, and return the number of the copy."""
+        """Add a copy of a tensor with changed fields and rows, and return the index of the copy."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]

@@ -2,8 +2,8 @@
 
 If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
 are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
-padding are computed again (edges.py). All rows are computed if that takes fewer multiply-accumulates. When all rows of
-the input are known, the outputs have the original model's bytes.
+padding are computed again (edges.py). If the new rows take more multiply-accumulates than all rows, all rows are
+computed. When all rows of the input are known, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace
@@ -26,9 +26,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A smaller number of
-    layers often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
-    `n`.
+    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small `layers`
+    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide `n`.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -202,7 +201,7 @@ class _Sliding(Edges):
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
-        """Return whether each output row depends only on the input row with the same index, in the same way."""
+        """Return whether each output row is the same function of the input row with the same index."""
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
         steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))

@@ -70,7 +70,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return the operator if it reads the last row of each tensor in `whole`, and otherwise why TFLM must run it.
+    """Return the operator, or an Unsupported if the last row of a tensor in `whole` is not read.
 
     An LSTM updates its state only in steps whose output is read. If the operator is an LSTM, add its output to `whole`.
     If only an operator's last output row depends on the last row of a tensor in `whole`, add the operator's output to

@@ -225,9 +225,8 @@ def harness(
     format of the frame.
 
     The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
-    three uint32 precede the data of each run. The first is 1 to reset the module. The second is 1 if only the last
-    inference has a full window. The third is the number of inferences. The argument `slow` tells whether the module
-    needs slow memory.
+    three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full
+    window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

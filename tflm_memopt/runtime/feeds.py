@@ -97,7 +97,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # Without a buffer, every later read fails.
+    wheel.set_source(TmoSource())  # After this call, reads of the external input fail.
     return status
 
 

@@ -32,8 +32,8 @@ Step = Callable[[Values], None]
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run inferences as process.run_model() does. Raises RuntimeUnavailable for a model that needs TFLM's own kernels,
-    with the operator's name.
+    """Run inferences without TFLM. Raises RuntimeUnavailable for a model that needs TFLM's own kernels, with the
+    operator's name.
 
     The argument `step` is the number of new elements of a sliding input in each inference, or 0.
     """

@@ -24,8 +24,8 @@ TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
 
 _reading = threading.Lock()
-"""Lock for reading arrays. NumPy reads the header of an array with `ast`, which CPython 3.11 cannot run in two threads
-(gh-106905).
+"""Only the holder of this lock may read a file of arrays. NumPy reads the header of an array with `ast`, which CPython
+3.11 cannot run in two threads (gh-106905).
 """
 
 

@@ -20,7 +20,6 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """Operators that read a table. The numbers are the positions of the table and of the indices among the operands."""
 
 EXTREME_EVERY = 7
-"""In a sequence, one of EXTREME_EVERY inferences has extreme inputs."""
 EVERY = 256
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 SIDES = 3
@@ -39,8 +38,8 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and three inferences with the lowest, the highest, and alternating values.
 
-    The values lie in the ranges that the original model `graph` allows. With more runs, the first random inferences
-    stay the same.
+    The values lie in the ranges that the original model `graph` allows. For equal seeds, a call with more runs returns
+    the same random inferences, followed by others.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -76,7 +75,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state. One in EXTREME_EVERY inferences has extreme inputs."""
+    """Return a sequence of inferences for a model with state. Every seventh inference has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):

@@ -67,7 +67,7 @@ def verify(
 ) -> Verification:
     """Run both models on random inputs, extreme inputs and the user's inputs, and compare all output bytes.
 
-    The function convert.verify.verify() has the same parameters and errors.
+    The docstring of convert.verify.verify() explains the parameters and errors.
     """
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
@@ -159,7 +159,7 @@ class Pair:
         """Run more test cases until the time limit. The argument `drawn` is the number of earlier random inferences.
 
         Return the outcomes, the number of added cases, and how many of the added cases every_value() made. If no time
-        is left, the outcomes are `first`.
+        is left, return the outcomes `first` unchanged.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -231,8 +231,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
 
-    The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, exchanging two random
-    inputs changes the outputs. Raises the errors of verify(), and ModelError if the outputs of the models differ.
+    The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, the outputs change when
+    two random inputs are exchanged. Raises the errors of verify(), and ModelError if the outputs of the models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

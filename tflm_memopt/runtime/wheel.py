@@ -41,7 +41,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     """
     runtime = require()
     model = bytes(model)  # CPython aligns bytes objects to 16 bytes.
-    with contextlib.redirect_stdout(io.StringIO()):  # The wheel prints superfluous lines.
+    with contextlib.redirect_stdout(io.StringIO()):  # TFLM's wheel prints lines that users do not need.
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
@@ -124,7 +124,7 @@ def require() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # Our library calls functions in the wheel.
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # The library `shim` calls functions of the wheel.
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

@@ -146,7 +146,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that T stands for. The tuple is ("",) if no input or output has the type T."""
+    """Types that the name T can mean. The tuple is ("",) if no input or output has the type T."""
 
     @property
     def readable(self) -> str:

@@ -1,8 +1,8 @@
 """Order in which kernels access their tensors, which determines whether an output may overlap an input. A test verifies
 the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). For
 kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never overlap their inputs. A compiler may move a
-store above a load of another type, unless one of the types is a byte. This module lists a kernel with different input
-and output types only if one of the types is a byte.
+store above a load of another type, unless one of the types is a byte. The orders of kernels with two types are unknown
+if neither type is a byte.
 """
 
 import math
@@ -24,8 +24,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function with two arguments: a node, and the index of an input. The results are the step at which the kernel last
-reads each input element, and the step at which the kernel first writes each output element.
+"""Function with two arguments: a node, and the index of an input. A kernel's loads and stores are numbered. The results
+are the numbers of the last load of each input element and of the first store of each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

@@ -4,8 +4,8 @@ The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micr
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
 operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
 
-Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. The
-head first holds scratch requests, temporary tensors and the planner's arrays, and at last the activations.
+Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. At
+first, the head holds scratch requests, temporary tensors and the planner's arrays. Later, the head holds activations.
 """
 
 import bisect
@@ -63,7 +63,7 @@ class Arena:
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. Unknown allocations make all sizes lower bounds."""
+    """Names of the operators whose allocations are unknown. If there are names, all sizes are lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""
@@ -102,8 +102,8 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, library: Library = REFE
 
 def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library]) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    interpreters share one head, as large as the largest head. The tail is the sum of all tails, with the structs of one
-    allocator. `libraries` has the kernel library of each model. Raises the errors of predict().
+    interpreters share one head, as large as the largest head. The tails follow each other, but the allocator's structs
+    exist once. `libraries` has the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()

@@ -114,7 +114,7 @@ def _depthwise(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return the result of arm_depthwise_conv_wrapper_s8_get_buffer_size(). Set `packed` for int4 weights."""
+    """Return the result of arm_depthwise_conv_wrapper_s8_get_buffer_size(). Set `packed` if weights are int4."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:

@@ -83,7 +83,7 @@ def called_bytes(graph: Graph, op: Op) -> int:
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
     """Return the offsets in a schema ModelT's metadata for `tensors` tensors, or None (GetOfflinePlannedOffsets).
 
-    Raises ModelError if TFLM would reject the plan or read beyond it.
+    Raises ModelError if TFLM would reject the metadata, or would read beyond the end of the metadata.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:

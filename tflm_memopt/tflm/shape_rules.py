@@ -22,7 +22,7 @@ class Unknown(Exception):
 
 
 class Diagnostics(Exception):
-    """The shapes of an operator's inputs, which the message names, do not match."""
+    """Raised if the shapes of an operator's inputs do not match."""
 
 
 def of(node: Node, name: str) -> Shape:

@@ -6,8 +6,8 @@
 
 typedef struct {
   int pixel_clock_rises; /* Pixels are valid at the rising (1) or falling (0) edge of the pixel clock. */
-  int hsync_high;        /* Level of hsync between rows. vsync_high is the level of vsync between frames. */
-  int vsync_high;
+  int hsync_high;        /* level of hsync between rows */
+  int vsync_high;        /* level of vsync between frames */
   uint8_t skip;     /* The camera takes every frame (0), every second frame (1) or every fourth frame (2). */
   uint16_t x, y;    /* first pixel and first line of the camera's window */
   uint16_t width;   /* width of the camera's window in bytes */

@@ -16,7 +16,7 @@ BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 def test_a_file_describes_a_board(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     text = BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n'
-    path.write_text(text, encoding="utf-8-sig")  # Some editors on Windows begin a file with a byte order mark.
+    path.write_text(text, encoding="utf-8-sig")  # Like some editors on Windows, utf-8-sig adds a byte order mark.
     report = tflm_memopt.optimize(small(), board=str(path), effort=0.05).report
     assert report.board
     assert (report.board.board, report.board.fits) == ("mine", True)

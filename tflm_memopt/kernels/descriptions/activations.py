@@ -89,7 +89,7 @@ class Exponentials:
         return greatest
 
     def power(self, m: Index, i: Index, greatest: Reg) -> Reg:
-        """Return e^(x - greatest) in Q0.31, or 0 for a negligible power."""
+        """Return e^(x - greatest) in Q0.31, or 0 if the exponent is below TFLM's limit `diff_min`."""
         b = self.b
         below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, 0)
         with b.inside(b.compute("less", INT32, below, self.diff_min), 1):
@@ -107,7 +107,7 @@ def softmax(b: Builder) -> None:
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
         total, scale, right = (b.broadcast(INT32, 0) for _ in range(3))
-        # The first turn sums up the exponentials, and the second turn divides them by the sum.
+        # The first iteration adds up all exponentials, and the second divides each exponential by the sum.
         with b.loop("turn", 2) as turn:
             with b.loop("i", row.channels) as i:
                 power = row.power(m, i, greatest)
@@ -165,7 +165,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # if number > least, number - log fits an int32
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # A number above `least`, minus `log`, fits an int32.
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

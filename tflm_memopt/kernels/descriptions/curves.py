@@ -21,7 +21,7 @@ ONE_MORE = (
 )  # fmt: skip
 """Indices at which an entry of TFLM's sigmoid table is one greater than the correctly rounded value."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
-"""65536 / (1 + e^(-i / 24)) for index i, rounded as in TFLM."""
+"""TFLM's table of the sigmoid function. The step between two entries is 1 / 24, and an entry of 65536 means 1."""
 STEPS = 512
 RANGE = np.float32(65535)
 

@@ -84,9 +84,9 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    Two parameters of each operand are distances in elements: between pixels, and between channels. Both distances of a
-    broadcast operand are 0. By default, the output has the type of the operands. The argument `finish` is a function
-    that changes each result.
+    Two parameters of each operand are distances in elements: between pixels, and between channels. A broadcast operand
+    has distances of 0. By default, the output has the type of the operands. The argument `finish` is a function that
+    changes each result.
     """
 
     def describe(b: Builder) -> None:

@@ -23,7 +23,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Clamps a float32 output to a range. Two parameters hold the range as float32 bits. A NaN stays a NaN."""
+    """Clamps a float32 output to a range. Two int32 parameters contain the bits of the limits. A NaN stays a NaN."""
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b

@@ -15,9 +15,8 @@ FRACTION_BITS = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """If the parameter `step` is MAX_PLACES, the kernel finds the least value. If it is -MAX_PLACES, the kernel
-    finds the greatest value. The kernel minimises `step * x[p, c] + c`, so the lowest bits of the result are the
-    channel index c.
+    """Multiply each input value by the parameter `step`, and add the channel index. The lowest bits of the least sum
+    are the channel index. For an index of the greatest value, `step` is negative.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")

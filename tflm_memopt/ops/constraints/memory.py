@@ -18,9 +18,7 @@ LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The activation curve of an LSTM reads the cells in units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""An LSTM's cell values and its activation curve have different units. The executor converts between the units by a
-shift of LEAST_SHIFT to MOST_SHIFT bits
-"""
+"""Limits of the shift by which the executor converts an LSTM's cell values to the units of the activation curve."""
 BIAS_TOLERANCE = 1e-5
 """Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 

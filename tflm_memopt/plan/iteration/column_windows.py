@@ -111,7 +111,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest multiple of `grain` pixels in which no two live pixels have the same position."""
+    """Return the smallest length of a rolling buffer, in multiples of `grain` pixels, that keeps all live pixels."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain

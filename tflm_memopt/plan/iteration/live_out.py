@@ -31,7 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """Return the range of bytes of each buffer that is live before any of the iterations `waits`, by buffer index."""
+    """Return the bytes of each buffer that are live before at least one of the iterations `waits`, by buffer index."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -62,7 +62,6 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Between two iterations, a tensor has some live bytes, and any other buffer is live completely or not at all."""
     bottom, top = live.bottom[waits], live.top[before]
     if live.buffer.role is not Role.TENSOR:  # A rolling buffer counts as live if it is live before and after the wait.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])

@@ -39,7 +39,7 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """An iteration's last output byte may overlap these inputs."""
     before_write: Ints | None = None
-    """End of a rolling buffer's live bytes just before each iteration writes, or None for a tensor."""
+    """End of the live bytes of a rolling buffer just before each iteration writes. Tensors have None."""
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
@@ -74,7 +74,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return a rolling buffer of at most the final size, because the trace may lack the last iterations."""
+    """Return a rolling buffer, which may be too small if the trace lacks the last iterations."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times
@@ -191,7 +191,7 @@ def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, befo
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """For each iteration, return the number of written output bytes at its end, and at its last read."""
+    """Return how many output bytes exist after each iteration, and how many exist at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before

@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """`pixels` tells whether the columns are also reversed."""
+    """Reverse the rows and, if `pixels` is true, the columns too."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.rows.reach(made.h) - seen.h - w.pad_top
     left = w.columns.reach(made.w) - seen.w - w.pad_left if pixels else w.pad_left

@@ -25,7 +25,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""In place of a request, this value means that the operator runs an iteration."""
+"""This request runs one iteration of an operator."""
 _SLOTS = 32
 """Each element of Trace.entry has a request in this number of low bits, and an operator's key above them."""
 
@@ -195,7 +195,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For each iteration of an operator, the positions of the iterations that write and last read its pixels.
+    """Positions of the iterations that write the pixels of an operator, and that read these pixels last.
 
     `stripes` is the stripe of the last read minus the stripe of the write.
     """
@@ -210,7 +210,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each entry encodes an operator and a request. If the request is EXECUTE, the operator runs an iteration."""
+    """Each number means an operator and a request. The request EXECUTE runs an iteration of the operator."""
     iteration: Ints
     """Index of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -286,8 +286,8 @@ def _entry(op: int, slot: int) -> int:
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
     """Return a simulation in which tensors are requested but no operator runs yet.
 
-    `sinks` has the requested tensors, each with the number of iterations that make it. If `in_turn` is true, a part of
-    each tensor is requested in turn, so that branched groups free rows early.
+    The argument `sinks` lists the requested tensors, and how many iterations make each tensor. If `in_turn` is true, a
+    part of each tensor is requested in turn, so that branched groups free rows early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -355,7 +355,7 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
     """For each request, return how many iterations run. The second result has the indices of the iterations in
     execution order.
 
-    For each request, `need` has the number of iterations that must be complete.
+    Before request `i` is met, `need[i]` iterations must be complete.
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
@@ -383,7 +383,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Each request is replaced by requests for the inputs of an iteration, and then the iteration itself.
+    # Each request is replaced by requests for inputs, followed by an iteration.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -468,7 +468,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the end of the written output bytes before each iteration, and after each iteration."""
+    """Return how many output bytes exist before each iteration, and how many exist after it."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

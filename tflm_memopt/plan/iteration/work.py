@@ -21,9 +21,9 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Packings whose kernels also multiply the taps of a window that lie in the padding."""
+"""Packings whose kernels multiply the padding like other pixels, instead of skipping the padding."""
 GROUP_START = 2
-"""The start of a group with n operators takes n steps, plus this number."""
+"""Starting a group takes this number of steps, and one more step for each operator."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -64,7 +64,7 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group, which needs no simulation.
 
-    An operator has two results if one kernel call can compute either one pixel or several.
+    If a kernel call can compute one or several pixels, the operator has a result for both cases.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -121,7 +121,7 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
     if m.together == 1 or not len(at):
         return 0
     starts = np.diff(at, prepend=-2) != 1
-    if m.nest.tile > 1:  # Tiles of several columns are computed together if they are below each other.
+    if m.nest.tile > 1:  # If tiles have several columns, one call computes tiles with equal columns of one stripe.
         each = m.iterations
         starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())

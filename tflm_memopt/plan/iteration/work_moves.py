@@ -16,8 +16,8 @@ SHORT = 16
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
-    """`runs` has the number of rows of each kernel call. `by_row` tells whether tmo_copy_rows() copies the rows.
-    `rolling` tells whether an operand is in a rolling buffer.
+    """Each kernel call copies as many rows as `runs` states. If `by_row` is true, tmo_copy_rows() copies the rows. If
+    `rolling` is true, an operand is in a rolling buffer.
     """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
@@ -69,7 +69,7 @@ def _singly(op: RowOp) -> bool:
 
 
 def _step(op: RowOp, move: Move) -> int:
-    """Return by how many bytes a move advances in its input from one output row to the next."""
+    """Return the distance in bytes between the input positions of a move in adjacent output rows."""
     access, rows = op.access[move.operand], op.operands[move.operand]
     if access.mul == 0 or access.div > 1:
         return move.phase_step if move.period > 1 else 0

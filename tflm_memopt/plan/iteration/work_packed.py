@@ -23,9 +23,9 @@ THREE = 3
 _NINE = 3, 3, 1
 """Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4
-"""Maximum number of sequences of pixels that one call of tmo_dsp_nine() computes."""
+"""Maximum number of series of adjacent pixels that one call of tmo_dsp_nine() computes."""
 BLOCK_RUNS = 3
-"""Maximum number of sequences of blocks that one call of tmo_dsp_3x3() computes."""
+"""Maximum number of series of adjacent blocks that one call of tmo_dsp_3x3() computes."""
 
 
 def _values(w: Windows, packed: Packing) -> int:
@@ -36,7 +36,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # A row of five pixels takes two passes, but two rows only three.
+    if w.calls and w.rows:  # For rows of five pixels, one row takes two passes, and two rows take three passes.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
@@ -106,8 +106,8 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(), which copies whole rows of windows that lie inside the input, and single taps
-    of other windows.
+    """Add the work of gather_at_once(). If a window lies inside the input, the function copies whole rows of the
+    window, and otherwise single taps.
     """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
@@ -310,7 +310,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel lists the taps of each clipped window, and of one other window per row of an iteration.
+    # The kernel lists the taps of each clipped window. For all other windows in a row, one list is enough.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(

@@ -43,8 +43,8 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(), which computes four channels at once, and then single channels. `done` has the
-    work of the same operator without the DSP extension.
+    """Add the work of tmo_dsp_sums(), which computes four channels at once, and then single channels. The argument
+    `done` is the operator's work without the DSP extension.
     """
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4

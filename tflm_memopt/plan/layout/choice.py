@@ -32,7 +32,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of indices of models that run on the same core. If there are no sets, one core runs all models."""
+    """Sets of indices of models that run on the same core. Without sets, all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()

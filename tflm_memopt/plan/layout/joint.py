@@ -62,8 +62,8 @@ def share(
 ) -> Shared:
     """Return the layout with the smallest arena.
 
-    `concurrent_pairs` has the pairs of models that run at the same time. `yields` has pairs of models in which the
-    second model may run while the first model pauses.
+    `concurrent_pairs` has the pairs of models that run at the same time. Each pair (a, b) in the argument `yields`
+    means that model b may run while model a pauses.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}

@@ -98,7 +98,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # A higher limit avoids later searches.
+            limit += limit // SLACK  # With a slightly higher limit, later calls need no search.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -241,8 +241,8 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return the division of each region whose largest group needs the fewest bytes, for at most `macs`
-    multiply-accumulates.
+    """Divide each region so that its largest group needs as few bytes as possible. All groups together need at most
+    `macs` multiply-accumulates.
 
     The argument `bar` is the size of an existing plan in bytes. The search stops when every possible division needs at
     least `bar` bytes.

@@ -52,7 +52,7 @@ class Chain:
     outside: frozenset[TensorId]
     """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Number of bytes of tensors that stay live during the region although it does not use them."""
+    """Number of bytes of tensors that stay live during the region, but are not used in the region."""
     source: InputSource | None = None
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Number of bytes that every division needs at the start or at the end of the region, whichever is more."""
+        """Number of bytes that every division needs where the region starts or ends."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -212,8 +212,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
-    Packed convolutions of rows get at most `scratch` bytes of scratch, or scratch for one pixel. If
-    `scratch` is 0, convolutions get the usual scratch. If all operators compute rows, the group has no tiles.
+    Packed convolutions of rows get `scratch` bytes of scratch, but enough for at least one pixel. If `scratch` is 0,
+    convolutions get the usual scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     every = count == len(stages)
@@ -347,7 +347,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums are smaller than the whole input, or necessary anyway (msf-CNN, section 7)."""
+    """Return whether an operator should keep int32 sums instead of its whole input (msf-CNN, section 7)."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes

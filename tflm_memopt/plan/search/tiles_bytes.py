@@ -14,12 +14,12 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Numbers of columns of a tensor that the buffer holds for one reader at four moments."""
+    """How many columns of a tensor a buffer holds at four moments, for one operator that reads the tensor."""
 
     reading: int
     """Number of columns in the buffer while the reader runs."""
     before: int
-    """Number of columns before the newest tile is made."""
+    """Number of columns in the buffer just before the newest tile is computed."""
     between: int
     """Number of columns in the buffer between two iterations of the reader."""
     last: int
@@ -43,7 +43,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """`to` has the widths of the output and of an output tile. `window` has the extent, stride and padding in a row."""
+    """The argument `to` lists two widths, of the output and of its tiles. `window` lists extent, stride and padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -70,7 +70,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that computes `made` rows per stripe from the last `rows` input rows."""
+    """Return Reader.windows if each stripe computes `made` output rows from the last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -161,7 +161,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """At the end of a stripe, this number of columns of the lowest row is still needed."""
+    """Number of columns of the lowest row that are still needed at the end of a stripe."""
 
     @property
     def nbytes(self) -> int:
@@ -173,7 +173,7 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output need together if they overlap (min(b_In - b_Out) in vMCU,
     section 4).
 
-    `tile` is the width of a tile, or 0 if a stripe writes its outputs after all its reads.
+    `tile` is the width of a tile. A width of 0 means that each stripe reads all its inputs before it writes.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

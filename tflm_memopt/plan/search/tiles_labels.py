@@ -16,7 +16,7 @@ class Skip(NamedTuple):
     end: int
     stop: int
     lag: int
-    """The ADD of the skip connection runs this number of columns after the operator that the search adds."""
+    """Number of columns by which the ADD of a skip connection runs behind the operator that the search adds."""
 
 
 class State(NamedTuple):
@@ -29,9 +29,9 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Rows per stripe of the group's output or, if a later operator adds up its input, of this input."""
+    """Rows per stripe of the group's output, or of the input of the next operator that keeps sums."""
     sums: int
-    """Bytes that stay live after the next operator that adds up its input, or -1 if there is no such operator."""
+    """Bytes that stay live after the next operator that keeps sums, or -1 if no operator keeps sums."""
     late: bool
     """Whether the group's last operator adds up channel groups, so that each stripe writes its pixels at its end."""
     skips: tuple[Skip, ...]
@@ -51,7 +51,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up channel groups, instead of writing the channels of each group."""
+    """Whether the last operator adds up its channel groups."""
 
     @property
     def sums(self) -> bool:

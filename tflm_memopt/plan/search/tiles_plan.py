@@ -39,9 +39,7 @@ class Settings:
     recompute: bool = True
     """Whether two stripes may both compute a row that both need."""
     group_channels: int = 8
-    """Number of channels of each group that runs through expand, depthwise and project, or through dense layers. The
-    value 0 means all channels.
-    """
+    """Number of channels that a chain of layers computes at a time. The value 0 means all channels."""
     overlap: bool = True
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates, as a multiple of those of the original model."""

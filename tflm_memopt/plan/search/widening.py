@@ -24,7 +24,7 @@ class GroupForm:
     group: Candidate
     cost: float
     nbytes: int = 0
-    """A plan that uses this variant of the group needs at least this number of bytes."""
+    """Minimum number of bytes of a plan with this variant of the group."""
     work: float | None = None
     """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
