@@ -36,7 +36,7 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""For each model of a family, the numbers of instructions of Invoke() and of each operator."""
+"""A family has a list for each model: the numbers of instructions of Invoke() and of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:

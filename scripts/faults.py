@@ -37,7 +37,7 @@ OWN_TEST = "tests/unit/test_faults.py"
 """The script does not run this test, because the test fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""A test run that takes more than this number of seconds counts as failed."""
+"""A test run that takes more than SECONDS seconds counts as failed."""
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )

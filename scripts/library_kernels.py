@@ -40,7 +40,7 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""The text beside each kernel is the end of the kernel's C name. A host compiles the kernels as plain C loops."""
+"""The C name of each kernel ends with the text beside the kernel. A host compiles the kernels as plain C loops."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"

@@ -32,8 +32,8 @@ OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 QUICK = "TMO_QUICK"
-"""This environment variable is set if slow tests are left out. Test modules and pytest import separate copies of
-conftest.py, so they cannot share a global variable.
+"""The environment variable TMO_QUICK is set if slow tests are left out. Test modules and pytest import separate copies
+of conftest.py, so they cannot share a global variable.
 """
 QUICKLY = 0.05
 """Search effort for tests that need no good plan."""

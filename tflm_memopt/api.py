@@ -255,9 +255,10 @@ def explore(
 
     The argument `model` has the types that optimize() accepts. For an App, one frontier combines the plans of all
     models. The argument `cost` is "macs", or estimated "instructions" or "time" on the core. For the costs
-    "instructions" and "time", plans with several tile widths are tried. The default cost is "time" if the cycles of the
-    board are modelled, "instructions" for other boards and cores, and otherwise "macs". ExploreOptions in options.py
-    lists all options. With a board, each point of the frontier reports the board's free RAM and flash.
+    "instructions" and "time", plans with several tile widths are tried. Without a board or core, the default cost is
+    "macs". The default is "time" for a board with modelled cycles, and "instructions" for any other board or core.
+    ExploreOptions in options.py lists all options. With a board, each point of the frontier reports the board's free
+    RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))

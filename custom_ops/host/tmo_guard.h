@@ -23,7 +23,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* offset from `bytes` to the workspace, a multiple of 16 */
   uint32_t workspace_bytes;
-  const void *source; /* tmo_source of an external input, all rows of a streamed input, or NULL; one push has io_bytes[0] bytes */
+  const void *source; /* the tmo_source of an external input, the address of all rows of a streamed input, or NULL */
 } tmo_arena;
 
 /* After a forbidden write, `byte` is the arena offset of the first wrongly written byte. A negative `byte` lies before the

@@ -151,7 +151,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* A device that has received no message of this program is linked to a device with another program. */
+  if (!link->joined) return TMO_ERROR_LINK; /* The number of the inference is unknown until a message of this program has arrived. */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);

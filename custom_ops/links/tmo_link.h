@@ -29,8 +29,8 @@ typedef struct {
   /* Copies bytes that have arrived from the device `peer`. The function returns the number of copied bytes, or a negative number if the connection is
    * broken. */
   int32_t (*receive)(void *context, uint8_t peer, uint8_t *bytes, uint32_t room);
-  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If `sends` is true, the function may return earlier, when
-   * more bytes can probably be sent. The function returns the number of milliseconds that have passed. */
+  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If `sends` is true, the function may return as soon as more
+   * bytes can probably be sent. The function returns the number of milliseconds that have passed. */
   uint32_t (*poll)(void *context, uint8_t peer, bool sends, uint32_t milliseconds);
   void *context;
 } tmo_transport;

@@ -73,7 +73,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives. If `sends` is true, the function also stops waiting when the frame has room for more bytes. */
+/* Waits until a byte arrives. If `sends` is true, the function waits until the frame has room for more bytes. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_link *const link = link_to(d, peer);

@@ -21,7 +21,7 @@ extern "C" {
 /* The connection to one other device. Set the fields `received` and `room`. Set all other fields to zero before the first use. */
 typedef struct {
   uint8_t *received;       /* ring buffer for bytes that were received but not yet read */
-  uint32_t room;           /* size of `received` in bytes: a power of two, at least the report's `room_for_all`; frames that do not fit are lost */
+  uint32_t room;           /* size of `received` in bytes, a power of two; the size must be at least the report's `room_for_all` */
   uint32_t written, read;  /* total number of bytes written to `received` by the radio's task, and total number of bytes read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes in the frame, including its head of two bytes */

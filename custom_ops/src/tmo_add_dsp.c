@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With the DSP extension, this file computes ADD operators that the converter has not packed. The code computes packed scales for each ADD whose
- * scales could have been packed. */
+/* With the DSP extension, this file computes ADD operators that the converter has not packed. If the scales of an ADD can be packed, the code packs
+ * them in each call. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 

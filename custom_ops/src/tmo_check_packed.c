@@ -14,7 +14,7 @@ static uint32_t ceil_div(uint32_t a, uint32_t b) { return (a - 1) / b + 1; }
 
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks the constants of `channel_groups` groups of channels. Each group consists of `words` words, and the last n of these words are scales. */
+/* Checks the scales of groups of channels. In the program, each group of channels has `words` words, which end with n scales. */
 static bool check_scales(tmo_checker *c, const tmo_op *op, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);

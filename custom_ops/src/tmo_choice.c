@@ -41,7 +41,8 @@ static TMO_ALWAYS_INLINE int32_t greater_word(int32_t a, int32_t b, bool smaller
 }
 #endif
 
-/* Computes n bytes of a MAXIMUM or MINIMUM operator. The step of an operand is 0 if the operand repeats the same eight bytes, and otherwise 1. */
+/* Computes n bytes of a MAXIMUM or MINIMUM operator. If an operand repeats the same eight bytes, its argument `x_step` or `other_step` is 0. For any
+ * other operand, the argument is 1. */
 static TMO_ALWAYS_INLINE void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller,
                                           bool wide) {
   const uint32_t item = wide ? 2 : 1, most = 4 * item;

@@ -131,8 +131,8 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* For each of two pixels, writes `zeros` zeros and the values of the pixel to v->x, in the order of pair_four(). The windows of the two pixels are
- * `apart` bytes apart. */
+/* Writes the input values of two pixels to v->x in the order of pair_four(). Zeros come before the values of each pixel; their number is `zeros`. The
+ * windows of the two pixels are `apart` bytes apart. */
 TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
   const uint32_t n = zeros + v->values;

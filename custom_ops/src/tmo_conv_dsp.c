@@ -19,8 +19,7 @@ typedef struct {
   uint32_t step;
 } column;
 
-/* Returns where the input values of a pixel are in the tiles. For five pixels, the first tile has three pixels, and the second tile has two
- * pixels. */
+/* Returns the place of a pixel's input values in the tiles. For five pixels, the first tile has three pixels, and the second tile has two pixels. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;

@@ -45,8 +45,8 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of output channels. If the number of output channels is not a multiple of 4, a buffer receives the channels
- * that are computed but not needed. */
+/* Computes two pixels with any number of output channels. The kernel computes four channels at a time. If the last channels are less than four, their
+ * outputs are copied from a buffer. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -65,7 +65,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of output channels. A function for two pixels computes the channels that form no group of eight. */
+/* Computes one pixel with any number of output channels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;

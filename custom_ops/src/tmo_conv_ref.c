@@ -101,8 +101,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes all output channels of a pixel. The pixel's first channel is element i of the output. The function computes at most `some` channels at a
- * time. The pointer `w` is the address of the first range's weights. The array `sums` has `some` entries. */
+/* Computes all output channels of a pixel. The pixel's first channel is element i of the output. The argument `some` is the largest number of
+ * channels that are computed together, and the size of the array `sums`. The pointer `w` is the address of the first range's weights. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -114,8 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes the operator's pixels. The window must have several ranges of bytes that fit on the stack. The function
- * estimates whether the copy takes less time than it saves. With the DSP extension, the limit is lower for windows of whole rows. */
+/* Returns whether conv_small() computes the operator's pixels. The bytes of the window must not be adjacent, and must fit on the stack. The function
+ * estimates whether copying the bytes of a window saves time. With the DSP extension, windows of whole rows must be smaller than other windows. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -133,7 +133,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
     for (; at != end; to += step) *to = (*at++)[offset];
     return;
   }
-  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel each, or one pixel of three channels */
+  if (TMO_UNALIGNED && bytes == 3) { /* three bytes, for example a pixel of three channels */
     for (; at != end; to += step) {
       const int8_t *const from = *at++ + offset;
       memcpy(to, from, 2);
@@ -190,7 +190,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #if TMO_CORE_DSP
   tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out + i);
 #else
-  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* fewer sums at once, because the gathered bytes are on the stack too */
+  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* the array of sums is short, because the gathered bytes take stack */
   uint32_t sums[SOME];
   const int8_t *const at = gathered;
   const tmo_runs r = {&at, 0, 1, 1, 0, 0, 0, 0, filter, 1, 0, filter, op->input_zero_point[0]};

@@ -119,7 +119,7 @@ TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_ope
   const tmo_access *const access = of->access;
   const tmo_move *const m = s->move;
   const uint32_t mul = access->mul, div = access->div, r = m->row - of->first, height = in->height;
-  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the input bytes, in fractions of an input row */
+  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* row of the input bytes, multiplied by `div` */
   if (access->table != 0 || in->depth < height) return false;
   uint32_t row = (uint32_t)at, down = tmo_row_bytes(in), step = mul * down, part = 0;
   if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 has a large index */

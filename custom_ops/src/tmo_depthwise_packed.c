@@ -33,7 +33,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group may have more taps than the window. */
+/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group may extend beyond the window's last tap. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* The window begins in input column `start`. The function skips input rows that do not exist. */

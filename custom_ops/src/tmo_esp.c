@@ -129,7 +129,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole vectors in place */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* the kernel uses the weights of n channels for all pixels before it reads other weights */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* n channels of all pixels are computed together, so their weights stay in the cache */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;

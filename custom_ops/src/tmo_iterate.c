@@ -119,7 +119,7 @@ TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
 }
 
 static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
-  enum { FEW_ROWS = 7 }; /* an array for the addresses of few rows takes less stack */
+  enum { FEW_ROWS = 7 }; /* an array of 7 addresses takes less stack than an array of TMO_MAX_TAPS addresses */
   const int8_t *rows[FEW_ROWS];
   if (tmo_lacks_access(f->kernel.op) && f->kernel.op->kernel_h <= FEW_ROWS) {
     compute_window(f, 0, rows);
@@ -129,7 +129,7 @@ static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns how many output pixels, at most n and beginning with pixel x, have addresses at a constant distance. */
+/* Counts output pixels whose addresses are equally far apart, beginning with pixel x. Returns at most n. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->pixels, x);
   uint32_t even = 1, next = first;

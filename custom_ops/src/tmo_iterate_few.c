@@ -79,7 +79,7 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
 }
 
 /* Returns the number of output pixels that are below each other in one column, beginning with the pixel with the index p. The iterations of a stripe
- * compute all rows of a column before the next column. */
+ * go down one column, and then continue at the top of the next column. */
 static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
   uint32_t n = 1;
@@ -98,8 +98,8 @@ TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor
   }
 }
 
-/* Lists the input pixels under the window of each output pixel. Entry p of the array `windows` is the position of output pixel p's first input
- * pixel in the list. Returns false if the list or the padding pixel is too small. */
+/* Lists the input pixels under the window of each output pixel. For each output pixel, the array `windows` has the address of the list entry with the
+ * first input pixel. Returns false if the list or the padding pixel is too small. */
 TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const uint32_t apart = k->op->stride_h * k->op->kernel_w;
   for (uint32_t p = 0, first = 0, n, listed; p < a->n; p += n, first += listed) {
@@ -166,8 +166,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Copies the input values of pixels if the bytes of each row or tap under a window are a multiple of 4. Returns false if another function must copy
- * the values. */
+/* Copies the input values of pixels. Returns false without copying anything if another function must copy the values. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -226,8 +225,7 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Copies the input values of two to four pixels if the convolution has a 1x1 kernel. Returns false without copying anything if the kernel is
- * larger. */
+/* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false without copying anything for any other kernel. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
@@ -294,7 +292,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
  * rows of six input pixels. */
 static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 2 is stored last, over the values of a missing pixel 3 */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* If n is 3, there is no pixel 3. Its values are written first, and pixel 2 overwrites them. */
   tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);

@@ -101,7 +101,7 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
 /* Limits and sizes for an output pixel of an int16 pool. All channels have the same limits and sizes. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
-  uint32_t offset, bytes; /* offset and size in bytes of the data of each row under the window */
+  uint32_t offset, bytes; /* in each input row, the bytes under the window: offset of the first byte, and number of bytes */
   uint32_t pixel;         /* distance in bytes between two adjacent pixels */
   int32_t least, most;    /* limits of the outputs, each stored in both halves of a word */
   int32_t area;           /* number of pixels under the window */

@@ -71,8 +71,8 @@ TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run);
 #endif
 
 /* Moves run->at to the next loop code that runs an operator. The loop code may be in a later group. Returns TMO_MORE if the program has a next loop
- * code. Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function also
- * runs groups that have one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
+ * code. Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function itself
+ * runs each group that has only one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -177,7 +177,8 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Returns the status of an inference without remaining iterations. The caller may still have to push rows of a streamed input that no operator reads. */
+/* Returns the status of an inference without remaining iterations. If no operator reads the last rows of a streamed input, the caller still has to
+ * push these rows. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -256,7 +257,7 @@ static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
 }
 
 /* Runs up to `most` iterations of a tiled operator that is alone in its loop. The iterations compute adjacent tiles of a row. Returns the number of
- * completed iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+ * completed iterations, or 0 if the caller must run the loop in another way. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   const tmo_tensor *const t = nest.tensor;
@@ -304,7 +305,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loops of a group only run the first operator n times. If the function returns false by mistake, the run only takes longer. */
+/* Returns whether the loop code of a group runs the first operator n times, and no other operator. If the function returns false by mistake, the run
+ * only takes longer. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -388,9 +390,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must have only the code at run->at. If
- * `alone` is false, the next loop code must equal the code at run->at. Returns the number of completed iterations, or 0 if single
- * iterations are faster. Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
+ * false, the next loop code must run the operator again. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
+ * UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -431,7 +433,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const tmo_op *const ops = tmo_ops(program) + group->first_op;
   void *const counters = run->workspace + group->counters;
   if (most > run->iterations) most = run->iterations;
-  const uint32_t after = run->iterations - most; /* number of iterations that remain if the function does not stop early */
+  const uint32_t after = run->iterations - most; /* number of iterations that remain if all `most` iterations run */
   do {
     const uint32_t number = operator_number(run);
     const tmo_op *const op = &ops[number];

@@ -5,8 +5,8 @@
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements. The distance 0 repeats the
- * pixel or the element. */
+/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements. If a distance is 0, all
+ * output pixels or elements read the same bytes. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;

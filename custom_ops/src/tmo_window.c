@@ -20,7 +20,7 @@ tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, u
   return taps;
 }
 
-/* Returns the same as tmo_adjacent_pixels() for a tensor whose rows are not in ascending order. */
+/* Computes the result of tmo_adjacent_pixels() for a tensor whose rows are in descending order or in a rolling buffer. */
 TMO_OWN_FRAME static int8_t *descending_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first) {
   if (tmo_in_rolling_buffer(t)) return NULL;
   int8_t *const row = (int8_t *)(uintptr_t)tmo_base_of(run, t) + tmo_row_offset(t, first);

@@ -25,7 +25,7 @@ void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external
 
 void *MemoryOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
-/* TFLM's functions GetEvalInput() and GetEvalOutput() would check the index in each call. */
+/* InputData() and OutputData() omit the check of the index in TFLM's functions GetEvalInput() and GetEvalOutput(). */
 void *InputData(const TfLiteContext *context, const TfLiteNode *node, int k) {
   return context->GetEvalTensor(context, node->inputs->data[k])->data.data;
 }

@@ -175,7 +175,7 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 def place_pixel(kind: Type) -> KernelProgram:
     """With the parameter `sign`, which is 1 or -1, the kernel finds the index of the largest or the smallest x. As in
-    TFLM's arg_min_max.h, the kernel ignores a NaN that is not in the first pixel. The parameter `before` is the number
+    TFLM's arg_min_max.h, the kernel ignores each NaN after the first pixel. The parameter `before` is the number
     of pixels that earlier calls have read.
     """
     held = kind if kind is Type.FLOAT32 else INT32

@@ -47,7 +47,7 @@ class Core:
     """Address at which QEMU loads the file with the test cases."""
     blob_bytes: int
     shift: int
-    """Value for QEMU's option -icount, with which an instruction takes 2^shift nanoseconds."""
+    """Value of QEMU's option -icount. In QEMU, an instruction takes 2^shift nanoseconds."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096

@@ -124,7 +124,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 
 
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
-    """Return outputs as hexadecimal text, or None if a run changes bytes between tensors."""
+    """Return the outputs as hexadecimal text, or None if TFLM writes to the memory between tensors."""
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)
     runs = []

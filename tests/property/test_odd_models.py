@@ -249,7 +249,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def padded_views_of_another_zero_point(net: Net) -> bytes:
-    """PAD's output and the reshaped tensor differ in zero point. TFLM pads with the zero point of PAD's output."""
+    """PAD's output and the reshaped tensor have different zero points. TFLM pads with that of PAD's output."""
     steps = net.reshape(net.pad(net.input((1, 24, 4)), [(0, 0), (1, 2), (0, 0)]), (1, 1, 27, 4))
     image = net.reshape(net.pad(first(net), [(0, 0), (1, 0), (0, 2), (0, 0)]), (1, 9, 10, 4))
     for view in steps, image:

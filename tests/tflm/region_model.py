@@ -73,7 +73,7 @@ def region_model(code: bytes | None = None, **options: Any) -> bytes:
 
 
 def misaligned_model() -> bytes:
-    """Return a model whose buffers are not aligned, as some FlatBuffers packers write it."""
+    """Return a model with unaligned buffers. Some FlatBuffers packers write such models."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)

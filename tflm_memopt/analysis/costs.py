@@ -78,7 +78,7 @@ class Work:
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of values or taps that RISC-V vector code multiplies for up to 32 channels at once.
+    """Number of multiplications in RISC-V vector code. One of them covers a value or tap in up to 32 channels.
 
     With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
     """
@@ -150,7 +150,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # The most similar variant of the kernel states the costs.
+    if len(alike) > 1:
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

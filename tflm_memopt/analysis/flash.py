@@ -11,7 +11,7 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Core whose code sizes stand for unmeasured cores, because plain C takes the most flash on this core."""
+"""Plain C takes the most flash on this core, so unmeasured cores get its code sizes."""
 MODULE_CODE = 512
 """Number of bytes of code in a C module, including library code that only some combinations of kernels need."""
 

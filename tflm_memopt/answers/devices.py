@@ -162,8 +162,8 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network: no other split needs both less memory on the largest device and less time. The class
-    DevicesReport describes the fields without a description.
+    """A split of a network: no other split needs both less memory on the largest device and less time. Fields
+    without a docstring are described in the class DevicesReport.
     """
 
     devices: int

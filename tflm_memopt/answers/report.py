@@ -254,7 +254,7 @@ class Report:
     accuracy: Accuracy | None = None
     time: Time | None = None
     faster: FasterPlan | None = None
-    """A faster plan for the user's board, if the rewritten model is slower on the board than the original model."""
+    """If the rewritten model is slower than the original model on the user's board, a faster plan for this board."""
     flash_limit: int | None = None
     packed: PackedEstimate | None = None
     """Estimated gain from packed kernels, if the user gave neither `--target` nor `--board`."""

@@ -156,8 +156,8 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
 
 
 def copied(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError if a move leaves its
-    row.
+    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError if a move reads beyond
+    its row.
     """
     _check_bounds(op, who)
     if op.scatters:

@@ -199,7 +199,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return the arguments that are options of `function`, without the file of a plan."""
+    """Return the arguments that are options of `function`. The argument `plan` is left out."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 

@@ -1,4 +1,4 @@
-"""Completes commands with the Tab key. A flag's metavar tells whether to complete a board, a model or a file."""
+"""Completes commands with the Tab key. From a flag's metavar, the module knows whether to offer boards or files."""
 
 import argparse
 from collections.abc import Mapping

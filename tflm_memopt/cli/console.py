@@ -54,7 +54,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Convert any exception to a MemoptError, so that a defect of the program is not taken for an answer."""
+    """Convert any exception to a MemoptError. Unexpected exceptions get the code "internal_error"."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):

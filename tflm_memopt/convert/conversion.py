@@ -84,7 +84,7 @@ class Conversion:
     options: ConversionOptions
     abi: Abi
     widest: Settings | None = None
-    """Limits of tiled groups that are as wide as possible, to find hints for error messages."""
+    """Limits of the search for hints in error messages. Its tiled groups are as wide as possible."""
     library: Library = REFERENCE
     interpreter: bool = True
     """Whether TFLM runs the rewritten model, and not a C module."""

@@ -13,10 +13,9 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions of each core on two cores, counted on Cortex-M33.
-
-NEST counts the instructions for advancing to an iteration. SET_UP counts the instructions for beginning the core's part
-of the iteration, and BARRIER those for a barrier (benchmarks/two_cores.py).
+"""Instructions that each of two cores executes in addition, counted on Cortex-M33. NEST counts the instructions for
+advancing to an iteration. SET_UP counts the instructions for beginning the core's part of the iteration, and BARRIER
+those for a barrier (benchmarks/two_cores.py).
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""

@@ -182,8 +182,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the plan `start`. The argument `rooms` has the numbers
-    of bytes by which a plan may exceed `start`.
+    """Add plans whose kernels compute more pixels in a call than the plan `start`. A plan may exceed the size of
+    `start` by each number of bytes in `rooms`.
     """
 
     def cost(done: Sequence[Work]) -> float:

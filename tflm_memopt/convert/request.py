@@ -36,7 +36,7 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Core of the estimates with `--ops builtin` if the user names neither a board nor a core."""
+"""Default core for estimates with `--ops builtin`, if the user names neither a board nor a core."""
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 

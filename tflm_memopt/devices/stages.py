@@ -99,7 +99,7 @@ def arranged(
     sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
     known: dict[tuple[int, int], int] = {}
     untried = {*combinations(range(len(cuts)), devices)}
-    if devices == 2:  # With two devices, the caller converts all divisions that have one cut.
+    if devices == 2:  # With a single cut, the caller tries all divisions.
         untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
     untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must run operators.
     for number in range(budget(network, TRIED)):

@@ -119,9 +119,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
     """Return the text of NAME_ops.h.
 
-    If the graph lacks inputs or outputs of the original model, `ports` lists all inputs and outputs. By default,
-    NAME_library.c has the code of the custom operators. The argument `library` can replace NAME in the name of the
-    file.
+    Set `ports` if the inputs and outputs differ from those of `model`. By default, NAME_library.c has the code of the
+    custom operators. The argument `library` can replace NAME in the name of the file.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

@@ -50,7 +50,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The field is another record, whose fields are stored in place."""
+    """The field is a record that is stored inside the outer record."""
 
     record: type
 
@@ -96,7 +96,7 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """A field whose name in C is the first of `names`."""
+    """Like `Also`, for a field whose Python name does not occur in C. In C, the field has the names in `names`."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]

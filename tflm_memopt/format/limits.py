@@ -4,7 +4,7 @@ MAGIC = 0x314F4D54
 """The first four bytes of a program as a little-endian number: the characters "TMO1"."""
 VERSION = 4
 NONE = 0xFFFF
-"""Entry in a table of input rows for an iteration that reads no row of the operand."""
+"""In a table of input rows, this value means that the iteration reads no row of the operand."""
 MAX_INPUTS = 4
 """Maximum number of operands that an operator reads row by row."""
 MAX_IO = 16
@@ -14,7 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum height or width of a window. The same limit applies to the number of rows in all stripes of a tensor."""
+"""Maximum height or width of a window. All stripes of a tensor together have fewer rows than this number."""
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
@@ -32,7 +32,7 @@ shift` bits.
 MAX_SUM_BYTES = 4
 """Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes."""
 INDEX_BYTES = 4
-"""Number of one-byte channels that an int32 index takes."""
+"""Size of an int32 index in bytes. In a tensor of indices, each byte counts as a channel."""
 TABLE_BYTES = 256
 """Size of the table of LOOKUP in bytes: one byte for each int8 value."""
 CURVE_WORDS = 128
@@ -48,7 +48,7 @@ LOOP_DEPTH = 4
 PACKED_PIXELS = 4
 """Maximum number of output pixels that a packed convolution computes at once."""
 FIVE_PIXELS = 5
-"""TMO_PACKING_DSP_CONV can compute this number of output pixels at once, at the end of a row."""
+"""Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once."""
 FIVE_VALUES = 96
 """Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The
 weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
@@ -56,7 +56,7 @@ weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
 ROOM_FOR_PIXELS = 4
-"""A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels."""
+"""If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is n plus this number."""
 MVE_PIXELS = 2
 """Maximum number of output pixels that a packed convolution for Helium computes at once."""
 MVE_TILE = 4608
@@ -70,7 +70,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """Maximum right shift of a packed operator in bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV copies a window's row as padded words if the row has at most this number of bytes."""
+"""TMO_PACKING_DSP_CONV pads a copied row of a window to whole words if the row has at most this number of bytes."""
 BLOCK_PIXELS = 6
 """For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once."""
 GATHERED_BYTES = 200
@@ -80,8 +80,8 @@ GATHERED_ROWS_BYTES = 144
 FEW_BYTES = 80
 """Maximum size in bytes of a window that CONV copies into a buffer on every core."""
 SOME_CHANNELS = 8
-"""Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES."""
+"""CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels."""
 MANY_CHANNELS = 16
-"""Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES."""
+"""If large windows consist of whole rows, CONV copies them only for at least this number of output channels."""
 ALIGNMENT = 16
 """Alignment of a program's address in bytes."""

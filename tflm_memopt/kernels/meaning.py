@@ -39,7 +39,7 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Limit for rounded numbers. A number at this limit does not fit in an int16, with any zero point added."""
+"""Rounded numbers are clamped to this limit. No zero point brings a number at the limit into the range of int16."""
 
 
 def wrap32(x: int) -> int:

@@ -37,8 +37,8 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run one iteration of a loop in each lane of the core.
 
-    Each vector takes up the number `group` of registers. The rewrite is legal if no iteration reads or writes what
-    another iteration writes. All addresses in the loop must be linear in the loop variable.
+    The argument `group` is the number of registers of a vector. The rewrite is legal if no iteration reads or writes
+    what another iteration writes. All addresses in the loop must be linear in the loop variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 

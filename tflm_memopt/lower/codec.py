@@ -1,4 +1,4 @@
-"""Encodes records of a program as bytes and decodes them. The types of their fields are in format/fields.py."""
+"""Encodes records of a program as bytes and decodes them. The file format/fields.py has the types of fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""Shapes of the arrays of a record, by name of the field. Arrays without a shape are not stored."""
+"""Maps names of array fields to the shapes of the arrays. A program omits the arrays whose names are missing."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 

@@ -17,7 +17,7 @@ class ConstantPool:
     """
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """`expected` has the constants that the caller will add later."""
+        """The argument `expected` lists constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()

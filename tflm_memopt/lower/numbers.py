@@ -27,7 +27,7 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators that have no constants, or share them among several devices, so that nothing is compared."""
+"""Kinds of operators whose constants are not compared. They have no constants, or several devices share them."""
 
 
 class ConstantForm(NamedTuple):

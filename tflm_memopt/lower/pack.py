@@ -12,7 +12,7 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""A vector holds sixteen channels: first the multiples of 4, then channels with remainder 2, 1 and 3."""
+"""Order in which a vector for Helium holds the constants of sixteen channels."""
 TURN = 3
 """Packed depthwise convolutions have zeros up to a multiple of this number of taps."""
 ADD_SCALES = 11
@@ -38,9 +38,9 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return two numbers for an operator with packed weights: bytes of weights, and int32 scales.
+    """Return the number of weight bytes and the number of int32 scales of an operator with packed weights.
 
-    The sizes are computed without packing zeros, because a damaged program may state weights of gigabytes.
+    The function allocates no memory, because a damaged program may state weights of gigabytes.
     """
     if packing is Packing.DSP_ADD:
         return None, ADD_SCALES
@@ -182,7 +182,7 @@ def esp_depthwise(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> Pac
 
 
 def esp_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts of all channels, followed by `more` unused channels."""
+    """Return all biases, then all multipliers, then all shifts. Unused channels, whose number is `more`, come last."""
     return _int32(_mve_scales(channels, more).T)
 
 
@@ -193,8 +193,8 @@ def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArra
 
 
 def _starts(channels: int, each: int) -> list[int]:
-    """Divide channels into sets of `each` channels, and return the first channel of each set. If the number of channels
-    is no multiple of `each`, the last two sets overlap.
+    """Divide channels into sets of equal size, and return the first channel of each set. Each set has `each` channels,
+    so the last two sets may share channels.
     """
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 
@@ -231,7 +231,7 @@ LAYOUTS: Mapping[Packing, Callable[[NDArray[np.int8], NDArray[np.int64]], Packed
     Packing.ESP_CONV: lambda weights, scales: Packed(esp_weights(weights), esp_scales(scales)),
     Packing.ESP_DEPTHWISE: esp_depthwise,
 }
-"""For each packing, a function that arranges weights [out][kernel_h][kernel_w][in] and the result of _scales()."""
+"""For each packing, a function that packs weights [out][kernel_h][kernel_w][in] and the biases and scales."""
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:

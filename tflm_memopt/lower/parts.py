@@ -15,12 +15,12 @@ from tflm_memopt.ops.packing import QUAD, WIDE, Packing, is_direct, packed_pixel
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Optional parts that an operator needs only for some of its sizes. A program for two cores needs all parts in KERNELS,
-because each core computes smaller sizes.
+"""Optional parts that an operator needs only for some sizes of tensors. A program for two cores needs all of these
+parts, because each core computes a part of a tensor.
 """
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
-"""Poolings, additions and tables of at most this number of pixels do without the library's part PIXELS."""
+"""Pools, additions and tables need the part PIXELS only for more than this number of output pixels."""
 FEW_MACS = 500
 """An operator needs no assembly for single pixels if its share of the program's multiplications is at most 1 /
 FEW_MACS.
@@ -104,7 +104,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs often enough to need the part PIXELS for speed."""
+    """Return whether the operator computes so many single pixels that the part PIXELS saves time."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     if not kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole):
         return False

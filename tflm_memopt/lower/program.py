@@ -124,13 +124,13 @@ class ProgramTensor:
     """
 
     offset: U32
-    """Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused."""
+    """Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use `offset`."""
     height: U16
     """Number of rows of the whole tensor."""
     width: U16
     channels: U32
     """Number of bytes of a pixel, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "In column windows, the phase is (-`end`) modulo `advance`."})]
+    depth: Annotated[int, Number("<u2"), Also({"phase": "Number of rows from `end` to a multiple of `advance`."})]
     """Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height."""
     base: U8 = 0
     """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the
@@ -148,7 +148,7 @@ class ProgramTensor:
     workspace, at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows above row 0 of the tensor that the state holds."""
+    """Number of earlier rows in the state. The newest of these rows is directly above row 0 of the tensor."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
@@ -166,8 +166,8 @@ class MoveRecord:
     is the number of pieces, and the field `bytes` is the size of a piece. In the output row, the first piece begins at
     byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
     `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase is `(y +
-    shift) % period`, multiplied by `phase_step`. If the operator adds up its input, `y` is the index of the input row,
-    and the phase changes `target` instead of `source`.
+    shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from
+    the index of the input row, and adds the phase to `target` instead of `source`.
     """
 
     row: U16
@@ -217,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Identity of the application's kernel for OWN.",
-    "at_once": "Pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus a number of pixels.",
+    "at_once": "Number of pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""
@@ -301,7 +301,7 @@ class ProgramOp:
     group_channels: U16 = 0
     """Number of channels of each channel group. The last channel group may have fewer channels."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window."""
+    """Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads a convolution or pooling window."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "

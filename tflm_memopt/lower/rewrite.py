@@ -28,8 +28,8 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model as bytes. `tree` is the original model after `changes`, and the function replaces its
-    operators.
+    """Return the rewritten model as bytes. The function replaces the operators of `tree`, which is the original model
+    with the given changes.
     """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
@@ -63,8 +63,8 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
-    """Give the tensors in `placed` new indices, which are higher than those of all activations in other subgraphs. The
-    argument `placed` has the offsets of tensors of the main subgraph. Return `placed` with the new indices.
+    """Give tensors of the main subgraph indices that are higher than those of all activations in other subgraphs. The
+    argument `placed` maps these tensors to their offsets. Return a map from the new indices to the offsets.
     """
     if len(tree.subgraphs) == 1:
         return placed
@@ -140,7 +140,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that the original model lacks, and that TFLM may allocate between groups."""
+    """Add a tensor that the original model lacks."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(

@@ -1,7 +1,8 @@
 """Counts how many bytes an inference moves from and to slow memory, and how many bytes of constants it reads.
 
-Each iteration reads the constants of its operator once, or only those of its channel group. Weights that a program
-copies to the arena are read once. The test tests/counted_traffic.py counts the bytes that a running program reads.
+An iteration of one channel group reads only the constants of this channel group. Any other iteration reads all
+constants of its operator. Weights that a program copies to the arena are read once. The test
+tests/counted_traffic.py counts the bytes that a running program reads.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return how many bytes of constants the iterations of the given channel groups read.
 
-    `nbytes` is the number of bytes of all constants. `split` is the total number of channels. `each` is the number of
-    channels of a channel group. An iteration that only finishes sums reads no constants.
+    The argument `nbytes` is the size of all constants, `split` is the number of all channels, and `each` is the number
+    of channels of a channel group. An iteration that only finishes sums reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -57,7 +57,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(). If natural_rows() returns None, return `like` rows if possible.
+    """Divide a tensor into rows like natural_rows(). Where natural_rows() returns None, try to return `like` rows.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))

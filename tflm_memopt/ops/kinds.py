@@ -87,8 +87,8 @@ class Kind(enum.IntEnum):
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
-    """GATHER_ND copies pixels of operand 0. The int32 indices in a pixel of operand 1 select the copied pixel. If index
-    k grows by 1, the copied pixel moves by `bias[k]` pixels.
+    """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 has the int32 indices of one copied pixel. Index k
+    counts in units of `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65

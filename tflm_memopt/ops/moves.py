@@ -123,7 +123,7 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """In iteration y, all positions in the input row are higher by `step * ((y + shift) % period)`."""
+    """All positions in the input row grow by `step` in each iteration, and start again after `period` iterations."""
     period: int
     shift: int
 

@@ -122,7 +122,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 WIDE = 1
-"""This code means that scratch has room for all pixels of a kernel call, or for the last five pixels of a row.
+"""Code for scratch with room for all pixels of a kernel call, or for the last five pixels of a row.
 
 The code 0 means scratch of the usual size, and ROOM_FOR_PIXELS + n means scratch for n pixels.
 """

@@ -145,8 +145,8 @@ def log2(scale: float) -> tuple[int, float]:
 
 def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
     """Return the factor and right shift that convert an int16 input of LOGISTIC and TANH to units of 1 / 12288
-    (micro/kernels/logistic_common.cc and tanh.cc). If the scale is 2^(n - 12) and `exact` contains n, TFLM does not
-    round the factor.
+    (micro/kernels/logistic_common.cc and tanh.cc). TFLM does not round the factor for a scale of 2^(n - 12), if
+    `exact` contains n.
     """
     power, distance = log2(scale_in)
     if distance < POWER_TOLERANCE and power + 12 in exact:

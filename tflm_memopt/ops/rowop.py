@@ -53,7 +53,7 @@ STRIDE_W = {
 
 
 class AxisSteps(NamedTuple):
-    """Rows or columns of the input that an output row or column needs. Their number is `extent`."""
+    """Rows or columns of the input that an output row or column needs. Their count is the field `extent`."""
 
     step: int
     begin: int
@@ -162,9 +162,7 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if each iteration moves an input row into the only output row. For these moves, the unit of `phase_step` is
-    one byte.
-    """
+    """True if each iteration moves an input row into the only output row. If so, `phase_step` is a number of bytes."""
 
 
 @dataclass(frozen=True, slots=True)

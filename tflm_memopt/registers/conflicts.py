@@ -43,7 +43,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Add each access to the first set for which `fits` is true. If there is none, the access starts a new set."""
+    """Add each access to the first set for which `fits` is true. An access that fits no set starts a new set."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)

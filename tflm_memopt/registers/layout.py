@@ -56,8 +56,8 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver must
-        read these bits before the write. The mask is 0 if the driver can write without reading.
+        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver first
+        reads the masked bits. The mask is 0 if the driver can write without reading.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used

@@ -56,8 +56,8 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return the text of register_words.h, which makes drivers valid C (6.3.4). The text `annotation` is inserted for
-    each annotation between double brackets.
+    """Return the text of register_words.h, which makes drivers valid C (6.3.4). The text `annotation` replaces
+    each attribute in double brackets.
     """
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 

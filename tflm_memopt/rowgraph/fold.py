@@ -1,8 +1,8 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
-A channel that always holds its zero point adds nothing to a convolution's sums. If no window covers padding, any other
-constant channel adds a constant to all sums, which the bias can include. A channel that no operator reads is not
-computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
+A channel that always holds its zero point adds nothing to a convolution's sums. A channel with another constant value
+adds a constant to all sums. If no window covers padding, the bias can include this constant. A channel that no operator
+reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -103,8 +103,8 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator in a model for several devices. After each wait for a message, TFLM would
-    run the builtin operator again.
+    """Return the error for a builtin operator in a model for several devices. TFLM would repeat builtin operators after
+    each wait for a message.
     """
     return UsageError(
         "several devices cannot run operators that stay builtin",

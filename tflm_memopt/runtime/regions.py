@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""An operator that pauses has this number of additional inputs: the places of the pauses, and the progress."""
+"""An operator that pauses has two additional inputs: the places of the pauses, and the progress."""
 OFFLINE_HEADER = 3
 """Number of int32 values before the offsets in an offline memory plan: version, subgraphs and tensors."""
 

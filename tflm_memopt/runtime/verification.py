@@ -53,7 +53,7 @@ class ComparedConstants:
     """Result of comparing the weights, biases, multipliers, shifts and tables of two models."""
 
     equal: int = 0
-    """Number of rewritten operators whose constants equal the constants of the original operators."""
+    """Number of operators that have equal constants in the rewritten and in the original model."""
     unknown: int = 0
     different: tuple[str, ...] = ()
 

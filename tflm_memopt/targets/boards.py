@@ -86,7 +86,7 @@ class Board:
 
     @property
     def measured_core(self) -> str | None:
-        """Name in costs.json of the core that runs the same code as the board's core, or None."""
+        """Name under which costs.json lists the costs of the board's core, or None without costs."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 

@@ -1,8 +1,8 @@
 """Order in which kernels access their tensors, which determines whether an output may overlap an input. A test verifies
 the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). For
 kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never overlap their inputs. A compiler may move a
-store above a load of another type, unless one of the types is a byte. The orders of kernels with two types are unknown
-if neither type is a byte.
+store above a load of another type, unless one of the types is a byte. For a kernel with two types, the order counts as
+unknown if neither type is a byte.
 """
 
 import math

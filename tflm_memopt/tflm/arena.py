@@ -63,7 +63,7 @@ class Arena:
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If there are names, all sizes are lower bounds."""
+    """Names of the operators whose allocations are unknown. If any are unknown, all sizes are lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""

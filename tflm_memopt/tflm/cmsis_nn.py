@@ -3,7 +3,7 @@
 The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
 arm_*_get_buffer_sizes_*. The figures are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
 convolutions. `mve` selects the figures for Helium instead of the DSP extension. On a core without Helium and DSP
-extension, TFLM allocates less than the figures state.
+extension, TFLM needs less memory than the figures say.
 """
 
 import math

@@ -40,7 +40,7 @@ def without_ones(stated: Shape, computed: Shape) -> bool:
 
 
 def leading_ones(stated: Shape, computed: Shape) -> bool:
-    """Compare shapes for kernels that extend shapes to four or more dimensions."""
+    """Compare shapes for kernels that ignore leading dimensions of size 1."""
     rank = max(len(stated), len(computed))
     return (1,) * (rank - len(stated)) + stated == (1,) * (rank - len(computed)) + computed
 

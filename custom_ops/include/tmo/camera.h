@@ -38,8 +38,8 @@ typedef struct {
 /* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. One call is enough for all frames of a camera. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the index of the frame's row that gives row `row` of the image. When the function returns, the caller no longer needs the frame's
- * earlier rows. */
+/* Returns the index of the frame's row from which row `row` of the image is computed. When the function returns, the caller no longer needs the
+ * frame's earlier rows. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
 /* Writes one row of the image to `out`. Each of the `width` pixels takes `channels` bytes. The argument `line` is the row of the frame with the

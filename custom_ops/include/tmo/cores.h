@@ -32,7 +32,7 @@ struct tmo_team {
   void (*wake)(void *context, int core);
   void (*wait)(void *context, int core);
   void *context;
-  /* core 1 sets the field `status`, and core 0 sets all other fields below */
+  /* core 0 sets the following fields, and core 1 sets only `status` */
   const void *program;
   void *const *io;
   void *workspace;

@@ -13,12 +13,12 @@
 
 #define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program as a little-endian number: the characters "TMO1". */
 #define TMO_VERSION 4
-#define TMO_NONE 0xFFFFu /* Entry in a table of input rows for an iteration that reads no row of the operand. */
+#define TMO_NONE 0xFFFFu /* In a table of input rows, this value means that the iteration reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* Maximum number of operands that an operator reads row by row. */
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. The same limit applies to the number of rows in all stripes of a tensor. */
+#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have fewer rows than this number. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
@@ -27,7 +27,7 @@
 /* Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
 #define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
-#define TMO_INDEX_BYTES 4 /* Number of one-byte channels that an int32 index takes. */
+#define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of indices, each byte counts as a channel. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this number of multipliers, and as many shifts. */
@@ -35,26 +35,26 @@
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
-#define TMO_FIVE_PIXELS 5 /* TMO_PACKING_DSP_CONV can compute this number of output pixels at once, at the end of a row. */
+#define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once. */
 /* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels with
  * TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
-#define TMO_ROOM_FOR_PIXELS 4 /* A packed convolution of rows has scratch for tmo_op.at_once - TMO_ROOM_FOR_PIXELS pixels. */
+#define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is n plus this number. */
 #define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
 #define TMO_MVE_TILE 4608 /* Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies to scratch at a time. */
 #define TMO_ESP_TILE 2048 /* Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution. */
 #define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
 #define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator in bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV copies a window's row as padded words if the row has at most this number of bytes. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV pads a copied row of a window to whole words if the row has at most this number of bytes. */
 #define TMO_BLOCK_PIXELS 6 /* For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once. */
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
 #define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
-#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels of a CONV that copies windows of more than TMO_FEW_BYTES. */
-#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels of a CONV that copies windows of whole rows with more than TMO_FEW_BYTES. */
+#define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels. */
+#define TMO_MANY_CHANNELS 16 /* If large windows consist of whole rows, CONV copies them only for at least this number of output channels. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
 /* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
@@ -309,7 +309,7 @@ typedef struct {
  * `width` pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. The offset of a tensor in column windows is unused. */
+    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use `offset`. */
     uint32_t constant; /* Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE. */
   };
   uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
@@ -317,7 +317,7 @@ typedef struct {
   uint16_t height; /* Number of rows of the whole tensor. */
   union {
     uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height. */
-    uint16_t phase; /* In column windows, the phase is (-`end`) modulo `advance`. */
+    uint16_t phase; /* Number of rows from `end` to a multiple of `advance`. */
   };
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the outputs, the state and the slow
    * memory, in this order. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send
@@ -336,7 +336,7 @@ typedef struct {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
     /* Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the workspace, at the tensor's offset. */
     uint16_t pushed;
-    uint16_t older; /* Number of rows above row 0 of the tensor that the state holds. */
+    uint16_t older; /* Number of earlier rows in the state. The newest of these rows is directly above row 0 of the tensor. */
   };
 } tmo_tensor;
 
@@ -348,8 +348,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows. Without a table, the first row is
- * `(y * mul + add) / div`, rounded down. If `table` is not empty, the first row is `table[y]`. Rows outside the operand are left out. */
+/* Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows. If `table` is empty, the first of
+ * these rows is `(y * mul + add) / div`, rounded down. Otherwise, the first of these rows is `table[y]`. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -376,8 +376,8 @@ typedef struct {
 /* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count` is the number of pieces, and the
  * field `bytes` is the size of a piece. In the output row, the first piece begins at byte `target`, and the pieces begin `target_step` bytes apart.
  * In the input row, the first piece begins at byte `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
- * phase is `(y + shift) % period`, multiplied by `phase_step`. If the operator adds up its input, `y` is the index of the input row, and the phase
- * changes `target` instead of `source`. */
+ * phase is `(y + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the index of the input
+ * row, and adds the phase to `target` instead of `source`. */
 typedef struct {
   /* Index of the input row that the move reads. The index counts the input rows of all operands, beginning with operand 0. A move copies nothing if
    * its input row does not exist. */
@@ -440,7 +440,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Identity of the application's kernel for OWN. */
-    int32_t at_once; /* Pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus a number of pixels. */
+    int32_t at_once; /* Number of pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {
@@ -469,7 +469,7 @@ typedef struct {
   };
   uint16_t channel_groups; /* Number of channel groups in a tiled group. The numbers 0 and 1 mean that the channels are not divided. */
   uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels. */
-  uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads rows by a window. */
+  uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads a convolution or pooling window. */
 } tmo_op;
 
 /* Operators first_op to first_op + n_ops - 1 of the program. The iterations of these operators alternate. */

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   const tmo_excluded *excluded; /* array with one entry for each model */
   uint32_t models;              /* number of models, which is at most TMO_MAX_MODELS */
-  uint32_t running, paused;     /* bit i is 1 if model i runs (`running`) or is paused (`paused`); both fields are 0 at the start */
+  uint32_t running, paused;     /* sets of models that run or are paused; bit i stands for model i, and no bit is set at the start */
 } tmo_turns;
 
 static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {

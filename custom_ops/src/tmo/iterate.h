@@ -53,7 +53,7 @@ TMO_LINKAGE uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Returns whether the operator reads a convolution window instead of access records. */
+/* Returns whether the operator has no access records. An operator without access records reads the window of a convolution. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
 /* Runs one iteration with the fastest function that supports the operator. The argument `iterated` is the tensor whose rows or tiles the iterations

@@ -5,8 +5,8 @@
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
  * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
  * output may begin at or before the start of an operand that is not broadcast. Kernels that read before they write are LOOKUP, LEAKY_RELU_S16,
- * CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels also read an element before they write it if they have
- * two operands, or if output elements are not larger than input elements. CONV writes the last byte of its output after it has read all inputs, so
+ * CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands also read before they write, and so do
+ * kernels whose output elements are not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so
  * this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
@@ -61,7 +61,7 @@ typedef struct {
   uint16_t in_width;
   uint16_t out_width;
   uint16_t row;       /* index of the output row, for an operator with access records */
-  int32_t first_row;  /* for an operator with access records, pixels[0] is the row of operand 0 with the index first_row */
+  int32_t first_row;  /* index of the first listed row of operand 0, for an operator with access records */
 } tmo_kernel;
 
 /* The input pixels under the window of a convolution or pool. Pixels outside the input are left out. */
@@ -140,8 +140,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM; the kernel also w
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM; the kernel also writes to its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, the function returns the size of a sum in the
- * output. Returns 0 for the output if the output has scaled values instead of sums. */
+/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. If n is TMO_MAX_INPUTS, the function returns the size of a sum in the
+ * output, or 0 if the output has scaled values instead of sums. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
 /* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant for
@@ -306,8 +306,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
 }
 
-/* If the number of channels is not a multiple of 4, prepares a finished job for the last four channels. The function returns false if the job has
- * already computed all channels. The argument `next` is the distance in bytes between the weights of adjacent channels. */
+/* Prepares a job for the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed all
+ * channels. The argument `next` is the distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;

@@ -12,8 +12,8 @@
 #define TMO_ANY_NUMBER 0    /* the operator has 1 to TMO_MAX_INPUTS operands */
 #define TMO_PER_CHANNEL 255 /* the operator has one scale for each output channel */
 
-/* Each operator belongs to one family. Operators of the families `filter`, `sums` and `pool` have a window. Operators of the family `copy` and of all
- * later families in the list have access records. */
+/* Each operator belongs to one family. Operators of the families `filter`, `sums` and `pool` have a window. Operators of the families from `copy` to
+ * the end of the list have access records. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \

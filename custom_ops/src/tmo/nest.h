@@ -146,7 +146,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 /* Returns the addresses of the pixels of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* modulo the width, moving by width - 1 pixels means moving back by one pixel */
+    const uint32_t last = t->width - 1u; /* adding `width - 1` to the position moves it back by one pixel, because positions wrap at the width */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -157,12 +157,12 @@ static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_te
 }
 
 /* The place of a row of a tensor in memory, with the data for finding the next rows. In the column window w, pixel x of the row has the index
- * `((column + x) * w.rows + row) % w.depth`. For a tensor without column windows, tmo_find_row() sets `whole` to one column window with all rows. */
+ * `((column + x) * w.rows + row) % w.depth`. For a tensor without column windows, `whole` is a column window with all rows of the tensor. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number to add to `column` for the next row at the same place */
+  uint32_t width; /* number by which `column` grows for the next tensor row at this place of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -192,9 +192,9 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Writes the addresses of `columns` pixels in each of n rows to a list, for a tensor without column windows. The distance between two listed rows is
- * `step_h` rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel
- * in its row. If `upwards` is true, the rows are stored in reverse order. */
+/* Lists the addresses of adjacent pixels in several rows. The tensor must have no column windows. The distance between two listed rows is `step_h`
+ * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel in its
+ * row. If `upwards` is true, the rows are stored in reverse order. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
                                                   uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;

@@ -160,7 +160,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   tmo_taps rows;
   if (!has_whole_rows(f->run, in)) return read_rows_elsewhere(f, pixels);
-  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this call of tmo_clip() is faster than rows_under() */
+  if (!tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* for most operators, this call of tmo_clip() replaces the slower rows_under() */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   } else {
     rows = rows_under(f);
@@ -176,7 +176,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
 /* Addresses of the pixels under the windows of adjacent output columns. The list contains a pixel only once, even if several windows contain the
  * pixel. */
 typedef struct {
-  const int8_t **pixels;       /* addresses row by row, beginning with the pixels under the first window */
+  const int8_t **pixels;       /* The list has the addresses of the first input row, then those of the second row, and so on. */
   uint32_t room;               /* largest number of addresses in the list */
   uint16_t rows, first_row;    /* number of input rows under the windows; index of the kernel's row that multiplies the first input row */
   tmo_taps columns;            /* input columns under the first window */

@@ -162,16 +162,16 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the scale 1/2. The converter makes the greater of two scales exactly 1/2, so the kernel only
- * shifts the operand with that scale. tmo_half_shift() returns the shift to the left in bits. */
+/* The converter makes the greater scale of two operands exactly 1/2, so that the kernel shifts one operand instead of multiplying it. tmo_half()
+ * returns the index of the shifted operand, and tmo_half_shift() returns its shift to the left in bits. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
 /* These functions compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. tmo_dsp_3x3() takes at least as long for one block as other functions take for four
- * pixels. */
+/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. Other functions compute four pixels at least as fast as tmo_dsp_3x3() computes one
+ * block. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -243,7 +243,7 @@ typedef struct tmo_wide_job {
   uint32_t count, offset;    /* number of rows, and distance from an address in the list to the values */
   uint32_t fours, singles;   /* number of bytes of a row that form groups of four values, and number of bytes of the remaining values */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
-  const int8_t *const *row;  /* next row that the function multiplies; `left` is the number of remaining rows */
+  const int8_t *const *row;  /* entry of the next row in the list `rows`; `left` is the number of remaining rows */
   uint32_t left;
 } tmo_wide_job;
 
@@ -291,8 +291,8 @@ typedef struct {
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns where the array tmo_dsp_blocks.columns has the address of an input pixel. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1
- * alternate, and the addresses of row 2 come last. */
+/* Returns the index of an input pixel in the array tmo_dsp_blocks.columns. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1 alternate, and
+ * the addresses of row 2 come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the output pixels in `runs`. */
@@ -337,7 +337,7 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
-  const tmo_column_window *column_window; /* column window that has the first row under the operator's window */
+  const tmo_column_window *column_window; /* the column window that holds the first input row */
   uint32_t column;      /* column of the first pixel, plus the widths of the earlier rows in the rolling buffer */
   uint32_t row;         /* index of the first row in the column window */
   uint32_t rows;

@@ -33,8 +33,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the largest number of
- * input values is three eighths of the returned number. */
+/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the limit is three
+ * eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
@@ -63,8 +63,8 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
 
 /* Returns the number of output pixels that the kernel computes together next. The argument `values` is the number of input values of a pixel, and
  * `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of a row alone, because a
- * single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. Four and two pixels would take more
- * instructions. */
+ * single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. Dividing six pixels into four and two would
+ * take more instructions. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;

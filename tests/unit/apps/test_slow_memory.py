@@ -45,7 +45,7 @@ def test_models_in_turn_share_slow_bytes(in_turn: AppOptimized) -> None:
 
 
 def test_models_at_the_same_time_have_their_own_slow_bytes(together: AppOptimized) -> None:
-    """Until both models fit, the fast memory of the model with the larger arena is reduced."""
+    """The converter reduces the fast memory of the model with the larger arena until both models fit."""
     report = together.report
     assert report.arena.total <= 12_000 < BOTH
     assert report.slow == sum(done.report.memories.slow for done in together.models.values()) > 0

@@ -112,7 +112,7 @@ def test_joined_rows_in_another_order_are_refused() -> None:
 
 
 def test_rows_between_the_same_two_rows_differ() -> None:
-    """RESIZE_BILINEAR computes rows 2 and 3 from the same rows, but with other weights."""
+    """RESIZE_BILINEAR computes output rows 2 and 3 from the same two input rows, with different weights for each."""
     net = Net(1)
     x = resize(net, net.conv2d(net.input((1, 12, 2, 4)), 4, kernel=(3, 1)), (24, 2), bilinear=True)
     x = net.conv2d(x, 4, kernel=(1, 1), stride=(2, 1), padding="VALID")

@@ -1,8 +1,7 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
-A column window holds a few columns of adjacent rows of a stripe. All rows of a column window are needed for equally
-many later stripes. If a later stripe reads the rows of a column window, the column window has room for whole rows. The
-line buffers of vMCU and msf-CNN have room for whole rows, too.
+A column window holds a few columns of adjacent rows of a stripe. If a later stripe reads the rows of a column window,
+the column window has room for whole rows. The line buffers of vMCU and msf-CNN have room for whole rows, too.
 """
 
 import itertools

@@ -31,7 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """Return the bytes of each buffer that are live before at least one of the iterations `waits`, by buffer index."""
+    """Map the index of each buffer to its bytes that are live before an iteration in `waits`."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():

@@ -121,7 +121,7 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
     if m.together == 1 or not len(at):
         return 0
     starts = np.diff(at, prepend=-2) != 1
-    if m.nest.tile > 1:  # If tiles have several columns, one call computes tiles with equal columns of one stripe.
+    if m.nest.tile > 1:  # A call computes only tiles of one stripe that lie below each other.
         each = m.iterations
         starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())
@@ -209,7 +209,7 @@ def _windowed(
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # The last pass reads no rows.
+        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # The last group only writes.
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(

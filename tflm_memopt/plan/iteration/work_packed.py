@@ -265,7 +265,7 @@ def _in_tiles(w: Windows, done: Work, most: int) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[Counter[int], Ints]:
-    """Return the number of batches for each batch size in pixels."""
+    """Map each batch size (in pixels) to the number of batches."""
     window, sizes = w.op.window, Counter[int]()
     together = np.zeros(len(w.wide), dtype=np.int64)
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)

@@ -40,7 +40,7 @@ class Windows:
     calls: int
     """Number of kernel calls that compute several iterations at once, or 0 if each call computes one iteration."""
     room: int
-    """Code for the size of a packed convolution's scratch, see packed_pixels()."""
+    """Size of a packed convolution's scratch, encoded like the argument `room` of packed_pixels()."""
     backwards: bool
     """Whether the kernel reads an input tensor from its last pixel to its first."""
 

@@ -52,7 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next. If one operator is certainly the best, return only this operator."""
+        """Return the operators that can run next. If the best operator is certain, return no others."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

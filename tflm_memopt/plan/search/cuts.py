@@ -222,7 +222,7 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Return whether any group had an estimated size."""
+        """Replace estimated sizes of groups by sizes of layouts, and return whether any size was estimated."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))

@@ -158,7 +158,7 @@ class Candidate:
     stripes: int = 0
     """Number of stripes of rows, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether the group computes a part of each output in turn, instead of one whole output after the other."""
+    """Whether the group computes parts of all its outputs in turn. Otherwise, one output follows the other."""
     is_reversed: bool = False
     """Whether `nbytes` is the size in reversed row order. A layout may still choose the other row order."""
 

@@ -26,7 +26,7 @@ extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
 #ifndef SLOWER
-#define SLOWER 1 /* millis() is slower than real time by this factor */
+#define SLOWER 1 /* while millis() counts 1 ms, SLOWER ms of real time pass */
 #endif
 inline unsigned long millis() {
 #ifdef CLOCK_MONOTONIC
