@@ -7,7 +7,7 @@ from property.modules import examine
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
-SEEDS = (40, 44, 69)
+SEEDS = (40, 46, 57)
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")]
 
