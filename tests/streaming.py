@@ -139,6 +139,17 @@ def recurrent(seed: int = 3) -> bytes:
     return net.model(z)
 
 
+def read_often(seed: int = 15) -> bytes:
+    """Return a model with a variable that six operators read before an inference replaces it."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 3, 4), (0.05, 3))
+    old = streaming.read("a", (1, 2, 3, 4), (0.05, 3))
+    sums = [net.add(x, old, out=(0.05 + n / 50, n)) for n in range(6)]
+    streaming.assign("a", x)
+    return net.model(*sums)
+
+
 def joined(seed: int = 4) -> bytes:
     net = Net(seed)
     streaming = Streaming(net)

@@ -28,7 +28,7 @@ HANDLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
 @pytest.mark.parametrize(
     "build",
     [streaming.mixed, partial(streaming.mixed, activations="INT16"), streaming.pooled, streaming.wide,
-     streaming.recurrent, streaming.joined, streaming.chunks],
+     streaming.recurrent, streaming.read_often, streaming.joined, streaming.chunks],
 )  # fmt: skip
 def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
     data = build()

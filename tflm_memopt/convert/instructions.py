@@ -28,7 +28,7 @@ MOST_SLOW = 8
 CLIFF = 1.2
 """If a plan costs more than this multiple of a neighbouring plan, plans in between are tried."""
 TILED_COST = 1.5
-"""Value of Settings.tiled_cost for fast plans: four pixels take 1.4 times as long in a tile as in a whole row."""
+"""Time of a multiply-accumulate in a tile of a fast plan, as a multiple of the time in whole rows."""
 STEP = 1 / 32
 """To compute more pixels in a call, each further plan gets more activation memory, by at least this fraction."""
 LEAP = 1 / 4

@@ -175,12 +175,6 @@ def _square_of_difference(b: Builder, x: Reg, other: Reg) -> Reg:
     return _output(b, _rescaled(b, b.compute("mul", INT32, difference, difference), "out"))
 
 
-def _greater(b: Builder, x: Reg, other: Reg) -> Reg:
-    (sign,) = b.parameters("sign")
-    sides = (b.compute("mul", INT32, value, sign) for value in (x, other))
-    return b.compute("mul", Type.INT8, b.compute("max", INT32, *sides), sign)
-
-
 def _compare(b: Builder, x: Reg, other: Reg) -> Reg:
     left, right = _raised(b, x, other)
     above, below = (b.compute("less", INT32, *pair) for pair in ((right, left), (left, right)))
@@ -211,7 +205,6 @@ square_difference = binary(
     "y = requantise((requantise(x - zero_x) - requantise(other - zero_other))^2)",
     _square_of_difference,
 )
-greater = binary("greater", "y = x or other, of which sign * y is the greater", _greater)
 compare = binary(
     "compare", "y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both", _compare
 )
