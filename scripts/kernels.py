@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from library_kernels import ADD_BY_FOURS, ADD_BY_LANES, ADD_PIXELS, FILES, IN_C, PACKED, PIXELS, PLAIN, LibraryKernel
+from library_kernels import FILES, PACKED, PIXELS, PLAIN, LibraryKernel
 
-from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTable
+from tflm_memopt.kernels.instructions import REF, RVV
 from tflm_memopt.kernels.write_c import element_function, function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
@@ -33,38 +33,17 @@ IN_ORDER = (
 ROUNDED = '#include "tmo/floats.h"\n\n'
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-ARM = (
-    "/* scripts/kernels.py generates this file (docs/kernel-language.md). The kernels run on Cortex-M cores with the\n"
-    " * DSP extension or Helium. */\n"
-    '#include "tmo/packed.h"\n'
-    "\n"
-)
-ARM_END = (
-    (
-        "\n"
-        "#endif\n"
-        "\n"
-        "#if TMO_RUNS_DSP\n"
-        "\n"
-        "void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {\n"
-        "  tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);\n"
-        "}\n"
-        "\n"
-        "#endif\n"
-    ),
-    "#endif\n",
-)
 
 
-def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
+def _definition(one: LibraryKernel) -> str:
     head = one.head.format(one.name)
 
     def given(name: str) -> str:
         return one.given.get(name, name)
 
     if one.at_once:
-        return element_function(one.kernel, table, one.name, given, one.at_once)
-    made = [library_function(kernel, table, head, given, one.ends) for kernel in (one.many, one.kernel) if kernel]
+        return element_function(one.kernel, REF, one.name, given, one.at_once)
+    made = [library_function(kernel, REF, head, given, one.ends) for kernel in (one.many, one.kernel) if kernel]
     calls = [_one_line(f"{head} {{", f"{one.name}({arguments});") for head, arguments in one.calls.items()]
     made[-1] = "\n".join([made[-1], *calls])
     return _either(*made) if one.many else made[0]
@@ -89,17 +68,6 @@ def _definitions(kernels: Sequence[LibraryKernel]) -> str:
 def _one_line(head: str, statement: str) -> str:
     line = f"{head} {statement} }}\n"
     return line if len(line) <= COLUMNS else f"{head}\n  {statement}\n}}\n"
-
-
-def _arm() -> str:
-    """Return the file with kernels for the DSP extension and Helium. On a PC, programs for Arm run the kernels of this
-    file as C code.
-    """
-    return "\n".join([
-        f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
-        "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),
-        f"{ARM_END[0]}\n#if TMO_TWINS\n", *(_definition(one, DSP) for one in IN_C), ARM_END[1],
-    ])  # fmt: skip
 
 
 HEADER = (
@@ -149,7 +117,6 @@ def written() -> dict[Path, str]:
     files = {"src/tmo/generated.h": header, "src/tmo_generated.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
     for name, kernels in FILES.items():
         files[f"src/tmo_generated_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + _definitions(kernels)
-    files["src/tmo_generated_arm.c"] = _arm()
     return {LIBRARY / name: f"{LICENSE_LINE}{text}" for name, text in files.items()}
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from descriptions import floats as float_pixels
-from descriptions import packed_arm
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import (
     average_pool_pixel,
@@ -20,7 +19,7 @@ from descriptions.pixels import (
 
 from tflm_memopt.kernels.descriptions import curves, elementwise, floats
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
-from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
+from tflm_memopt.kernels.descriptions.elementwise import add
 from tflm_memopt.kernels.descriptions.rows import (
     arg_max,
     batch_matmul,
@@ -436,86 +435,3 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     ),
 }
 """Maps NAME to the kernels in the file tmo_generated_NAME.c."""
-ADDENDS = {
-    "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
-    "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
-    "offset_half": "-op->input_zero_point[tmo_half(scales)] * factor_half",
-    "factor_other": "1 << scales[4 - 4 * tmo_half(scales)]",
-    "offset_other": "-op->input_zero_point[1 - tmo_half(scales)] * factor_other",
-    "scale_other": "(int32_t)((uint32_t)scales[5 - 4 * tmo_half(scales)] >> 1)",
-    "right_other": "scales[7 - 4 * tmo_half(scales)]",
-    "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
-    "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
-}  # fmt: skip
-"""The kernel of an ADD with packed scales takes these C expressions as arguments. For each operand, the array `scales`
-has a left shift, a multiplier, a constant and a right shift. For the output, `scales` has a multiplier, a constant and
-a right shift.
-"""
-ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
-ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
-ADD_BY_FOURS = LibraryKernel(
-    "tmo_packed_add", scheduled(packed_add, [jam("i", 4)]), ADDENDS, ADDITION, ends="tmo_packed_clamp(op, out, n);"
-)
-ADD_PIXELS = LibraryKernel(
-    "tmo_mve_add_pixels",
-    scheduled(packed_arm.add_pixels, [vectorise("c", group=4)]),
-    {},
-    "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
-)
-"""ADD_BY_LANES and ADD_PIXELS are kernels for Helium, and ADD_BY_FOURS is a kernel for the DSP extension."""
-MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job{})"
-DIRECT_HEAD = "void {}(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, {})"
-MVE_CONV = {
-    "x": "bytes", "y": "job->out", "w": "weights", "scales": "job->scales",
-    "fours": "job->channels / 4", "turns": "job->turns", "apart": "(int32_t)step", "next_out": "(int32_t)job->step",
-    "zero_out": "job->zero", "low": "job->least", "high": "job->most",
-}  # fmt: skip
-WORDS = "(const int16_t *)(const void *)"
-DIRECT = {"w": f"{WORDS}weights", "fours": "values / 4"}
-FOURS = {
-    "bias": "constants", "both": f"{WORDS}(constants + 4)", "third": f"{WORDS}(constants + 8)",
-    "scales": "constants + 4 + 6 * turns", "words": "(int32_t)(16 + 6 * turns)",
-}  # fmt: skip
-SIXTEENS = {
-    "bias": "constants", "w": "(const int8_t *)(constants + 16)", "words": "(int32_t)(48 + (taps + 1) / 2 * 8)",
-    "multipliers": "constants + 16 + (taps + 1) / 2 * 8", "shifts": "multipliers + 16",
-    "zero_out": "range[0]", "low": "range[1]", "high": "range[2]",
-}  # fmt: skip
-IN_C = (
-    LibraryKernel(
-        "tmo_dsp_pairs_in_c", packed_arm.dsp_pairs, {"w": f"{WORDS}weights", "twos": "values / 2"},
-        "void {}(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, "
-        "uint32_t values, uint32_t pairs, int32_t step)",
-    ),
-    LibraryKernel(
-        "direct_ways", packed_arm.dsp_direct, DIRECT,
-        f"static {DIRECT_HEAD.format('{}', 'uint32_t groups, uint32_t ways')}",
-        calls={
-            DIRECT_HEAD.format(name, f"uint32_t {groups}"): f"x, weights, scales, y, values, {groups}, {ways}"
-            for name, groups, ways in (
-                ("tmo_dsp_direct", "pairs", 1),
-                ("tmo_dsp_dense", "triples", 3),
-                ("tmo_dsp_dense_one_scale", "triples", 3),
-            )
-        },
-    ),
-    LibraryKernel(
-        "tmo_dsp_depthwise_in_c", packed_arm.dsp_depthwise, FOURS,
-        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, "
-        "int32_t first)",
-    ),
-    LibraryKernel(
-        "mve_conv_pixels", packed_arm.mve_conv, MVE_CONV,
-        f"static {MVE_CONV_HEAD.format('{}', ', uint32_t pixels')}",
-        calls={
-            MVE_CONV_HEAD.format(name, ""): f"bytes, step, weights, job, {pixels}"
-            for name, pixels in (("tmo_mve_conv_1", "1"), ("tmo_mve_conv_2", "2 * job->pairs"))
-        },
-    ),
-    LibraryKernel(
-        "tmo_mve_depthwise_in_c", packed_arm.mve_depthwise, SIXTEENS,
-        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, "
-        "uint32_t fours, int32_t first, const int8_t *range)",
-    ),
-)  # fmt: skip
-"""A PC runs these kernels as C code. A microcontroller has the same kernels in hand-written assembly."""

@@ -162,10 +162,6 @@ class Builder:
         x = self.compute("max", Type.INT8, x, span[0])
         return self.compute("min", Type.INT8, x, span[1])
 
-    def scale_right(self, value: Reg, multiplier: Number, zero: Number, right: Number) -> Reg:
-        """Multiply `value` by multiplier / 2^(31 + right) with TFLM's two roundings, and add `zero`."""
-        return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
-
     def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))

@@ -4,7 +4,7 @@ An entry has an operation, which meaning.py defines, and C code that computes th
 replaces operations for which a core has no instruction.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import KernelError
@@ -43,32 +43,12 @@ class VectorUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneUnit:
-    """Describes vectors that are C variables with 32-bit lanes. The compiler chooses the registers of the vectors."""
-
-    lanes: int
-    type: str
-    load: Mapping[Type, str]
-    last: str
-    last_load: Mapping[Type, str]
-    store: Mapping[Type, str]
-    last_store: Mapping[Type, str]
-    loop: tuple[str, str]
-    """Assembly statements at the start and at the end of a loop over `{n}` elements. The statement at the end jumps to
-    the label `{again}` if the counter `{left}` is not 0.
-    """
-
-
-@dataclass(frozen=True, slots=True)
 class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
     vectors: VectorUnit | None = None
     begins: str = ""
-    lanes: LaneUnit | None = None
-    moves: bool = False
-    head: str = ""
 
     def instruction(self, one: Compute) -> Instruction:
         """Raises KernelError if the core has no instruction for the operation."""
@@ -111,7 +91,6 @@ SCALAR = (
     _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
     _scalar("shift_left_saturated", "tmo_shift_saturated({a}, (uint32_t){b})"),
     _scalar("shift_right", "({a} >> {b})"),
-    _scalar("sign", "({a} >> 31)", 1),
     _scalar("and", "({a} & {b})"),
     _scalar("less", "({a} < {b})"),
     _scalar("select", "({a} ? {b} : {c})", 3),
@@ -122,7 +101,6 @@ SCALAR = (
     _scalar("rescale", "tmo_rescale({a}, {b}, {c})", 3),
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
     _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
-    _scalar("mul_add", "(int32_t)((uint32_t){a} * (uint32_t){b} + (uint32_t){c})", 3),
     _scalar("dot_wide", "(int64_t)((uint64_t){d} + (uint64_t)({a} * {b}))"),
     _scalar("join", "(int64_t)((uint64_t)(uint32_t){a} | (uint64_t)(uint32_t){b} << 32)"),
     _scalar("rescale_wide", "tmo_rescale_wide({a}, {b}, {c})", 3),
@@ -261,92 +239,3 @@ RVV = InstructionTable(
     begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */',
 )
 """Instructions of 32-bit RISC-V cores with Zve32x or more."""
-
-
-def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
-    return (replace(one.to, name=f"{prefix}{name}") for name in names)
-
-
-def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace the operation scale_right by a product and a right shift that rounds halves up. If x is negative, the
-    product is reduced by 1.
-    """
-    x, multiplier, zero, right = one.operands
-    sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
-    parts = [
-        Compute("sign", sign, (x,)),
-        Compute("high_mul", product, (x, multiplier)),
-        Compute("add", moved, (product, sign)),
-    ]
-    if zero == Index.of(0):
-        return [*parts, Compute("shift_right_rounded", one.to, (moved, right))]
-    return [*parts, Compute("shift_right_rounded", scaled, (moved, right)), Compute("add", one.to, (scaled, zero))]
-
-
-def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Replace the operation scale_right on cores that can add the upper 32 bits of a product to a sum.
-
-    The product `x * m / 2^31` becomes `x + x * m2 / 2^32`, where `m2` is `2 * m - 2^32`. The zero point, and the
-    rounding constant of the right shift, are added to x before the shift.
-    """
-    x, multiplier, zero, right = one.operands
-    sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")
-    twice, point, odd, raised, half = (
-        Reg(f"{prefix}{n}", Type.INT32) for n in ("twice", "point", "odd", "raised", "half")
-    )
-    return [
-        Compute("shift_left", twice, (multiplier, Index.of(1))),
-        Compute("shift_left", point, (zero, Index.of(1))),
-        Compute("add", odd, (point, Index.of(1))),
-        Compute("shift_left", raised, (odd, right)),
-        Compute("shift_right", half, (raised, Index.of(1))),
-        Compute("sign", sign, (x,)),
-        Compute("add", total, (x, half)),
-        Compute("add", moved, (total, sign)),
-        Compute("high_add", product, (moved, x, twice)),
-        Compute("shift_right", one.to, (product, right)),
-    ]
-
-
-DSP_INSTRUCTIONS = (
-    _scalar("clip8", "tmo_saturated_byte({a})", 1),
-    _scalar("high_add", "tmo_high_add({a}, {b}, {c})", 3),
-)
-DSP = InstructionTable(
-    "dsp", (*DSP_INSTRUCTIONS, *SCALAR), {"scale_right": scale_by_high_sum}, moves=True, head='#include "tmo/dsp.h"\n'
-)
-"""Instructions of Cortex-M4, M7 and M33."""
-MVE_INSTRUCTIONS = (
-    Instruction("copy", "v32", ("v32",), "{a}"),
-    Instruction("add", "v32", ("v32", "v32"), "vaddq_s32({a}, {b})"),
-    Instruction("add", "v32", ("v32", "s"), "vaddq_n_s32({a}, {b})"),
-    Instruction("max", "v32", ("v32", "s"), "vmaxq_s32({a}, vdupq_n_s32({b}))"),
-    Instruction("min", "v32", ("v32", "s"), "vminq_s32({a}, vdupq_n_s32({b}))"),
-    Instruction("mul_add", "v32", ("v32", "s", "s"), "vmlasq_n_s32({a}, vdupq_n_s32({b}), {c})"),
-    Instruction("high_mul", "v32", ("v32", "s"), "vqrdmulhq_n_s32({a}, {b})"),
-    Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
-    Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
-)
-"""Instructions of Armv8.1-M, written as functions of arm_mve.h. The compiler turns each function into one instruction.
-"""
-MVE = InstructionTable(
-    "mve",
-    (*SCALAR, *MVE_INSTRUCTIONS),
-    {"scale_right": scale_by_high_product},
-    lanes=LaneUnit(
-        4,
-        "int32x4_t",
-        load={Type.INT8: "vldrbq_s32({p})", Type.INT32: "vldrwq_s32({p})"},
-        last="const mve_pred16_t there = vctp32q({left});",
-        last_load={Type.INT8: "vldrbq_z_s32({p}, there)", Type.INT32: "vldrwq_z_s32({p}, there)"},
-        store={Type.INT8: "vstrbq_s32({p}, {v});", Type.INT32: "vstrwq_s32({p}, {v});"},
-        last_store={Type.INT8: "vstrbq_p_s32({p}, {v}, there);", Type.INT32: "vstrwq_p_s32({p}, {v}, there);"},
-        loop=(
-            '__asm__ volatile("dlstp.32 %0, %1" : "=r"({left}) : "r"({n}) : "memory");',
-            '__asm__ volatile goto("letp %0, %l[{again}]" : "+r"({left}) : : "memory" : {again});',
-        ),
-    ),
-    moves=True,
-    head="#include <arm_mve.h>\n",
-)
-"""Instructions of Cortex-M55 and M85."""

@@ -71,11 +71,6 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
     return round_shift(high_mul(wrap32(x << max(shift, 0)), multiplier), max(-shift, 0))
 
 
-def scale_right(x: int, multiplier: int, zero: int, right: int) -> int:
-    """Return `x * multiplier / 2^(31 + right) + zero`. The product is rounded twice, as in TFLM's right shifts."""
-    return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
-
-
 def rescale_wide(x: int, multiplier: int, shift: int) -> int:
     """Return the result of rescale() for a 64-bit value. The function uses the upper 16 bits of the multiplier and
     rounds once.
@@ -115,7 +110,6 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "max": lambda a, b: b if a < b else a,
     "min": lambda a, b: b if b < a else a,
     "and": operator.and_,
-    "sign": lambda a: a >> 31,
     "shift_left": operator.lshift,
     "shift_right": operator.rshift,
     "shift_right_rounded": shift_right_rounded,
@@ -132,9 +126,6 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "select": lambda which, a, b: a if which else b,
     "round_shift": round_shift,
     "rescale": rescale,
-    "scale_right": scale_right,
-    "mul_add": lambda a, b, c: a * b + c,
-    "high_add": lambda a, b, c: a + ((b * c + (1 << 31)) >> 32),
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
     "exp": np.exp,
@@ -162,7 +153,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
 An operation in OWN takes the old value of its result register as the first operand.
 """
 OWN = ("dot", "dot_wide")
-SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
+SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")
 LONGEST_SHIFT = 31
 
 

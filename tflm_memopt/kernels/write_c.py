@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 
 from tflm_memopt.errors import KernelError
-from tflm_memopt.kernels.instructions import Instruction, InstructionTable, LaneUnit, VectorUnit
+from tflm_memopt.kernels.instructions import Instruction, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import (
     Array,
     Compute,
@@ -25,10 +25,8 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
     When,
-    changed,
     remaining_loop,
     statements,
-    within,
 )
 from tflm_memopt.kernels.meaning import registers
 from tflm_memopt.kernels.registers import assign
@@ -36,16 +34,7 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
-    if table.lanes:
-        kernel = replace(kernel, body=tuple(_with_32_bit_lanes(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
-
-
-def _with_32_bit_lanes(one: Statement, *, inside: bool = False) -> Statement:
-    if isinstance(one, (For, When)):
-        inside = inside or (isinstance(one, For) and one.vector)
-        return within(one, lambda body: [_with_32_bit_lanes(s, inside=inside) for s in body])
-    return changed(one, lambda reg: replace(reg, type=Type.INT32) if reg.along else reg) if inside else one
 
 
 def operands_struct(kernel: KernelProgram) -> str:
@@ -184,12 +173,6 @@ class Writer:
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
     width: int = 0
-    last: bool = False
-    each: LaneUnit | None = None
-    moving: dict[str, str] = field(default_factory=dict)
-    moved_by: str = ""
-    inner: frozenset[str] = frozenset()
-    parts: int = 1
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
     """Name of a shared pointer and its index in an array. The key is the C expression of the array's start."""
@@ -217,7 +200,7 @@ class Writer:
     def point(self, run: Sequence[Statement]) -> None:
         """Declare pointers that several loads share, so that the compiler computes fewer addresses."""
         self.bases = {}
-        if self.table.vectors or self.table.moves:
+        if self.table.vectors:
             return
         places: dict[tuple[str, Type], list[Index]] = {}
         for one in run:
@@ -234,9 +217,6 @@ class Writer:
     def loop(self, one: For) -> None:
         if one.vector and self.table.vectors:
             self.vector_loop(one, self.table.vectors)
-            return
-        if one.vector and self.table.lanes:
-            self.each_loop(one, self.table.lanes)
             return
         if one.vector:
             self.moved(one)
@@ -289,97 +269,7 @@ class Writer:
         self._block(f"for (uint32_t {var} = 0, lanes; {var} < {extent}; {var} += lanes) {{", one.body, first)
         self.width = 0
 
-    def each_loop(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop with independent iterations: a main loop over vectors of `group` registers, and a masked loop
-        for the remaining iterations.
-        """
-        if not self._may_move(one):
-            raise KernelError(
-                f"{self.table.name} has no loop over '{one.var}' by lanes",
-                hint="use loads and stores of adjacent elements, with computations between them only",
-            )
-        self.each, self.parts = unit, one.group or 1
-        self._move(one)
-        if not self.inner:
-            self._predicated(one, unit)
-        else:
-            self._moving_blocks(one, unit.lanes * self.parts, lambda left: self._left_out(one, unit, left))
-        self.each, self.moving = None, {}
-
-    def _predicated(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop in which the core counts the remaining elements in its register LR. The core masks missing lanes
-        of the last iteration.
-
-        Clang before version 17 supports no assembly with both outputs and jumps, so this compiler gets a masked loop.
-        """
-        self.lines.append("#ifdef __clang__")
-        self._left_out(one, unit, f"{one.extent}")
-        self.lines.append("#else")
-        names = {"left": f"{one.var}_left", "again": f"{one.var}_turn", "n": f"{one.extent}"}
-        self.say(f'register uint32_t {names["left"]} __asm__("lr");')
-        self.say(unit.loop[0].format(**names))
-        self._block(f"{names['again']}: {{", one.body)
-        self.lines[-1:] = [f"    {name} += {unit.lanes};" for name in self.moving.values()] + self.lines[-1:]
-        self.say(unit.loop[1].format(**names))
-        self.lines.append("#endif")
-
-    def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
-        self.last, self.parts, name = True, 1, f"{one.var}_left"
-        fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
-        head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
-        self._block(head, one.body, unit.last.format(left=name))
-        self.last = False
-
-    def _may_move(self, one: For) -> bool:
-        within_it = list(statements(one.body))
-        alone = not any(isinstance(s, When) or (isinstance(s, For) and (s.vector or s.rest)) for s in within_it)
-        taken = [s for s in within_it if isinstance(s, (Load, Store))]
-        plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) for s in taken)
-        plain = plain and not any(s.tensor.pointers or _anywhere(s.tensor) for s in taken)
-        plain = plain and not any(isinstance(s, Load) and s.by for s in taken)
-        used = (o.names for s in within_it if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
-        return alone and plain and not any(one.var in names for names in used)
-
-    def _move(self, one: For) -> None:
-        within_it = list(statements(one.body))
-        self.moving, self.moved_by = {}, one.var
-        self.inner = frozenset(s.var for s in within_it if isinstance(s, For))
-        stored = {s.tensor.name for s in within_it if isinstance(s, Store)}
-        for s in within_it:
-            if isinstance(s, (Load, Store)) and (key := self._moves(s.tensor, s.at)[0]) not in self.moving:
-                self.moving[key] = f"{s.tensor.name}_{len(self.moving)}"
-                const = "" if s.tensor.name in stored else "const "
-                self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
-
-    def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
-        self._block(self._turns(one, f"{extent} / {step}", step), one.body)
-        rest(f"{extent} % {step}")
-
-    def _turns(self, one: For, turns: str, step: int) -> str:
-        left = f"{one.var}_left"
-        return f"for (uint32_t {left} = {turns}; {left} > 0; --{left}{self._step(step)}) {{"
-
-    def _step(self, step: int) -> str:
-        return "".join(f", {name} += {step}" for name in self.moving.values())
-
-    def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        first = tensor.offset(at).put(self.moved_by, 0)
-        further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
-        return f"{tensor.name}[{first - further}]", further
-
-    def _element(self, tensor: Array, at: Sequence[Index], by: Reg | None = None, part: int = 0) -> str:
-        if not self.moving:
-            return _element(tensor, at, by)
-        key, further = self._moves(tensor, at)
-        return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
-
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        if self.table.moves and self._may_move(one) and not begun and remaining_loop(one) is None:
-            self._move(one)
-            self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
-            self.moving = {}
-            return
         kept, further = self._kept((*one.body, *one.rest)), remaining_loop(one)
         if not begun:
             self.say(f"uint32_t {one.var} = 0;")
@@ -402,16 +292,10 @@ class Writer:
         self.say("}")
 
     def load(self, one: Load) -> None:
-        if one.to.along and self.each:
-            load = (self.each.last_load if self.last else self.each.load)[one.tensor.type]
-            for part in range(self.parts):
-                address = f"&{self._element(one.tensor, one.at, one.by, part)}"
-                self._set(self._of_part(one.to, part), load.format(p=address))
-            return
         if not one.to.along or not self.table.vectors:
-            element = self._element(one.tensor, one.at, one.by)
+            element = _element(one.tensor, one.at, one.by)
             base, index = _place(one.tensor, one.at)
-            if base in self.bases and one.by is None and not self.moving:
+            if base in self.bases and one.by is None:
                 element = f"{self.bases[base][0]}[{_signed(index - self.bases[base][1])}]"
             wide = f"tmo_{one.tensor.type.short}_at(&{element})"
             self._set(one.to, wide if _anywhere(one.tensor) else element)
@@ -419,14 +303,8 @@ class Writer:
         self._memory("l", one.to, one)
 
     def store(self, one: Store) -> None:
-        if one.value.along and self.each:
-            text = (self.each.last_store if self.last else self.each.store)[one.tensor.type]
-            for part in range(self.parts):
-                address = f"&{self._element(one.tensor, one.at, part=part)}"
-                self.say(text.format(p=address, v=self._of_part(one.value, part).name))
-            return
         if not one.value.along or not self.table.vectors:
-            element = self._element(one.tensor, one.at)
+            element = _element(one.tensor, one.at)
             wide = f"tmo_put_{one.tensor.type.short}(&{element}, {one.value.name});"
             narrow = f"{element} = ({one.tensor.type.c}){one.value.name};"
             self.say(wide if _anywhere(one.tensor) else narrow)
@@ -435,22 +313,12 @@ class Writer:
 
     def compute(self, one: Compute) -> None:
         row = self.table.instruction(one)
-        if self.each and "v" in "".join((row.to, *row.takes)):
-            for part in range(self.parts):
-                to = self._of_part(one.to, part)
-                lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
-                names = dict(zip("abc", map(_value, lane), strict=False))
-                self._set(to, row.text.format(d=to.name, **names))
-            return
         if row.to in ("s", "f"):
             names = dict(zip("abc", map(_value, one.operands), strict=False))
             self._set(one.to, row.text.format(d=one.to.name, **names))
             return
         self.set_width(row.width)
         self._assembly(row, one)
-
-    def _of_part(self, reg: Reg, part: int) -> Reg:
-        return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
 
     def set_width(self, bits: int) -> None:
         if self.unit and bits not in (0, self.width):
@@ -484,8 +352,7 @@ class Writer:
         self.say(f'__asm__ volatile("{row.text.format(**names)}"{listed});')
 
     def _set(self, to: Reg, value: str) -> None:
-        kind = self.each.type if self.each and to.along else _held(to.type).c
-        self.say(f"{'' if to.name in self.declared else f'{kind} '}{to.name} = {value};")
+        self.say(f"{'' if to.name in self.declared else f'{_held(to.type).c} '}{to.name} = {value};")
         self.declared.add(to.name)
 
 

@@ -402,8 +402,7 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* scripts/kernels.py generates these C functions from descriptions (docs/kernel-language.md). The inner loops in assembly return the same values as
- * these C functions. */
+/* The inner loops in assembly return the same values as these C functions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

@@ -7,7 +7,7 @@ SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequ
 from collections.abc import Callable
 from functools import partial
 
-from tflm_memopt.kernels.build import Builder, Number, kernel
+from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
@@ -36,42 +36,6 @@ def add(b: Builder) -> None:
             sides.append(scaled(raised, scale, right))
         total = scaled(b.compute("add", Type.INT32, *sides), scale_out, right_out)
         b.ram_store(y, b.clamp(b.compute("add", Type.INT32, total, zero_out), (low, high)), i)
-
-
-def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD for which TFLM multiplies the operand `half` by 1/2. If `limited` is false, the output is
-    saturated to int8 instead of clamped to a range.
-    """
-
-    def describe(b: Builder) -> None:
-        (n,) = b.extents("n")
-        half, other, y = b.ram("half", Type.INT8, n), b.ram("other", Type.INT8, n), b.output("y", Type.INT8, n)
-
-        def raised(x: Array, name: str, i: Index) -> Reg:
-            numbers = b.parameters(f"factor_{name}", f"offset_{name}")
-            return b.compute("mul_add", INT32, b.ram_load(x, i), *numbers)
-
-        def scaled(value: Reg, name: str, zero: Number) -> Reg:
-            multiplier, right = b.parameters(f"scale_{name}", f"right_{name}")
-            return b.scale_right(value, multiplier, zero, right)
-
-        with b.loop("i", n) as i:
-            total = b.compute("add", INT32, raised(half, "half", i), scaled(raised(other, "other", i), "other", 0))
-            total = scaled(total, "out", *b.parameters("zero_out"))
-            if limited:
-                low, high = b.parameters("low", "high")
-                value = b.clamp(total, (low, high))
-            else:
-                value = b.compute("clip8", Type.INT8, total)
-            b.ram_store(y, value, i)
-
-    return describe
-
-
-packed_add = kernel("y = saturate(requantise(half + requantise(other)))", "packed_add")(_packed_add(limited=False))
-packed_add_within = kernel("y = clamp(requantise(half + requantise(other)))", "packed_add_within")(
-    _packed_add(limited=True)
-)
 
 
 def binary(
