@@ -4,6 +4,7 @@ Tests compare the count with the traffic that lower/traffic.py predicts from the
 """
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,18 @@ from tflm_memopt.runtime.regions import regions
 
 
 def counted(model: Model) -> BytesMoved:
-    total = BytesMoved()
+    each = []
     for region in regions(model):
         sizes = [model.graph.tensors[t].nbytes for t in region.inputs]
         if region.input in (InputPlace.STREAM, InputPlace.EXTERNAL):
             sizes = [int(np.prod(host.source_shape(region.program))), *sizes[region.input == InputPlace.STREAM :]]
         outputs = [model.graph.tensors[t].nbytes for t in region.outputs]
-        total += of_program(region.program, [np.zeros(n, np.int8) for n in sizes], outputs)
-    return total
+        each.append(of_program(region.program, [np.zeros(n, np.int8) for n in sizes], outputs))
+    return _sum(each)
+
+
+def _sum(each: Sequence[BytesMoved]) -> BytesMoved:
+    return BytesMoved(*map(sum, zip(*map(astuple, each), strict=True)))
 
 
 def assert_equal_outputs(before: Model, after: Model) -> None:
@@ -41,13 +46,13 @@ def assert_equal_outputs(before: Model, after: Model) -> None:
 
 
 def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> BytesMoved:
-    program, total = unpack(data), BytesMoved()
+    program, each = unpack(data), []
     order = np.array(host.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
     tiled = {i for g in program.groups for i in range(g.first_op, g.first_op + g.n_ops) if g.stripes}
     for number, op in enumerate(program.ops):
         executed = OpIteration(*order[order[:, 0] == number].T)
-        total += _of_op(program, op, executed, tiled=number in tiled)
-    return total
+        each.append(_of_op(program, op, executed, tiled=number in tiled))
+    return _sum(each)
 
 
 def _of_op(program: Program, op: ProgramOp, executed: OpIteration, *, tiled: bool) -> BytesMoved:

@@ -12,7 +12,7 @@ from cores.cases import Case, RunAs, model_cases, run
 from cores.core import CORES, HERE, PAIR, Core, compile_flags, missing_tools
 
 import tflm_memopt
-from tflm_memopt.convert.cores import BARRIER
+from tflm_memopt.convert.describe import BARRIER
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores

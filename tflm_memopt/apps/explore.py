@@ -116,7 +116,7 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
     found = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)
     overhead = member.asked.limits.overhead
     most = math.inf if overhead is None else conversion.macs(overhead)
-    return [*([point for point in found if point.macs <= most] or found[:1]), *_in_less_memory(member, conversion)]
+    return [*([point for point in found if point.plan.macs <= most] or found[:1]), *_in_less_memory(member, conversion)]
 
 
 def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Costed]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
+from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
@@ -60,21 +59,17 @@ class TaggedArena:
         """Default time of an access."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
-            self._add_slow(slow, plan.slow_bytes)
+            end, key = slow.offset + slow.nbytes, (Role.TENSOR, slow.tensor)
+            if slow.offset < 0 or slow.offset % SLOW_ALIGN or end > plan.slow_bytes or key in self.home:
+                raise PlanError(f"{slow} is misaligned, outside of slow memory or also in the arena")
+            buffer = Buffer(Role.TENSOR, slow.tensor, slow.nbytes, slow.first, slow.last, SLOW_ALIGN)
+            self.home[key] = buffer, self.head + slow.offset
         self._base: dict[Content, int] = {}
-        self._private = cache(self._private_run)
         self.is_reversed = False
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
-
-    def _add_slow(self, slow: SlowTensor, nbytes: int) -> None:
-        key = Role.TENSOR, slow.tensor
-        if slow.offset < 0 or slow.offset % SLOW_ALIGN or slow.offset + slow.nbytes > nbytes or key in self.home:
-            raise PlanError(f"{slow} is misaligned, outside of slow memory or also in the arena")
-        buffer = Buffer(Role.TENSOR, slow.tensor, slow.nbytes, slow.first, slow.last, SLOW_ALIGN)
-        self.home[key] = buffer, self.head + slow.offset
 
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the address of a tensor's row, which may be in a rolling buffer."""
@@ -88,30 +83,15 @@ class TaggedArena:
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
             raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
-        return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
+        # If a group runs in reverse, its row 0 is the last row of the tensor.
+        return offset + (buffer.nbytes // row_bytes - 1 - row if self.is_reversed else row) * row_bytes
 
-    def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """If a group runs in reverse, its row 0 is the last row of the tensor."""
-        if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
-            return row
-        return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
-
-    def write_whole(self, tensor: TensorId) -> None:
-        buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
-        self.write_run(tensor, at, 0, buffer.nbytes)
-
-    def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag arena bytes from address `at` on as bytes `first` to `first + nbytes - 1` of a tensor or buffer."""
-        self._list_one(content, at, first, nbytes, None)
-
-    def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object) -> None:
-        self._list_one(content, at, first, nbytes, lambda _: who)
-
-    def _list_one(
-        self, content: Content, at: int, first: int, nbytes: int, reader: Callable[[int], object] | None
-    ) -> None:
+    def run(self, content: Content, at: int, first: int, nbytes: int, reader: object = None) -> None:
+        """Write bytes `first` to `first + nbytes - 1` of a tensor or buffer to the arena from address `at` on. If the
+        name `reader` of an operator is given, the operator reads these bytes instead.
+        """
         one, now = np.array([at], np.int64), np.array([self.now], np.int64)
-        self.access(content, one, self.mark(content, first, one), nbytes, now, reader)
+        self.access(content, one, self.mark(content, first, one), nbytes, now, (lambda _: reader) if reader else None)
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
         return self._base_of(content) + first - at
@@ -191,25 +171,14 @@ class TaggedArena:
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
-    def write_private(self, role: Role, key: int, nbytes: int, time: Ints | None = None) -> None:
-        self._access_private(role, key, nbytes, time, None)
-
-    def read_private(
-        self, role: Role, key: int, nbytes: int, reader: Callable[[int], object], time: Ints | None = None
+    def private(
+        self, role: Role, key: int, nbytes: int, time: Ints | None = None, reader: Callable[[int], object] | None = None
     ) -> None:
-        self._access_private(role, key, nbytes, time, reader)
-
-    def _access_private(
-        self, role: Role, key: int, nbytes: int, time: Ints | None, reader: Callable[[int], object] | None
-    ) -> None:
+        """List writes of the first `nbytes` bytes of a private buffer or, if `reader` is given, reads of the bytes."""
         when = np.full(1, self.now) if time is None else time
         if nbytes and len(when):
-            at, mark = (np.full(len(when), value) for value in self._private(role, key, nbytes))
-            self.access((role.value, key), at, mark, nbytes, when, reader)
-
-    def _private_run(self, role: Role, key: int, nbytes: int) -> tuple[int, int]:
-        at = self.at(role, key, nbytes)[1]
-        return at, self._base_of((role.value, key)) - at
+            at = np.full(len(when), self.at(role, key, nbytes)[1])
+            self.access((role.value, key), at, self.mark((role.value, key), 0, at), nbytes, when, reader)
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""

@@ -20,7 +20,7 @@ from tflm_memopt.check.outliving import check_outliving
 from tflm_memopt.check.reads import check_reads
 from tflm_memopt.check.replay import GroupReplay
 from tflm_memopt.check.sliding import check_sliding
-from tflm_memopt.check.source import RunningGroup, SourceReplay
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
@@ -52,10 +52,6 @@ class _Pauses:
         if plan.pauses and (not alone or plan.states):
             raise PlanError("a plan with pauses must be one custom operator without a state")
 
-    @property
-    def comes(self) -> bool:
-        return bool(self.left) and self.foreign is not None
-
     def executed(self, _: StageNest) -> None:
         self.done += 1
         if self.left and self.left[0] == self.done:
@@ -63,7 +59,7 @@ class _Pauses:
             self.arena.wipe(self.foreign)
 
     def check(self) -> None:
-        if self.comes:
+        if self.left and self.foreign is not None:
             raise PlanError(f"the plan pauses after iteration {self.left[0]}, but has {self.done} iterations")
 
 
@@ -84,21 +80,20 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     cores = CoresReplay(plan, arena, graph.ops)
     each = (states.execute, states.observes), (cores.execute, plan.shardings), (pauses.executed, plan.pauses)
     observers = [observe for observe, wanted in each if wanted]
-    for tensor in graph.model.inputs:
-        if not source.is_source(tensor):
-            arena.write_whole(tensor)
     builtins = {node.op: node for node in graph.builtins}
     replay = KernelReplay(arena, graph.parts)
+    for tensor in graph.model.inputs:
+        if not source.is_source(tensor):
+            replay.access(tensor)
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             replay.run(number, builtins[step.op])
         else:
             _check_order(step, graph)
             arena.is_reversed = step.is_reversed
-            running = RunningGroup(arena, number, step, graph.ops, source, states.rolling_buffers)
             states.enter(step, graph.ops)
             cores.enter(number, step)
-            GroupReplay(running, observers).run()
+            GroupReplay(arena, number, step, graph.ops, source, states.rolling_buffers, observers).run()
             source.end_of_group()
             arena.settle_some()
     done = [s.op for step in plan.steps for s in ([step] if isinstance(step, Builtin) else step.stages)]
@@ -109,11 +104,11 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     pauses.check()
     _check_variables(done, graph.model)
     for tensor in graph.model.outputs:
-        replay.read(tensor, "the model's output")
+        replay.access(tensor, "the model's output")
     if others:
         arena.wipe(foreign)
         for tensor in others.retained:
-            replay.read(tensor, "the model's output, retained")
+            replay.access(tensor, "the model's output, retained")
     arena.settle()
     _check_tensors(plan, graph, replay)
     return states.messages

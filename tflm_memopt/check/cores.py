@@ -69,15 +69,16 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        yield self.written, self._counters(core)
+        nbytes, behind = 2 * len(self.stages), core * max(op.core_1_counters for op in self.ops.values())
+        yield self.written, self._run(Role.COUNTERS, self.number, behind, nbytes)
         if core == 0 and self.executed == 1:  # Core 0 copies all weights first.
             for tensor in self.copied:
-                yield self.written, self._copy(tensor)
+                yield self.written, self._run(Role.WEIGHTS, tensor)
         if sharding.kind <= Sharding.CORE_1 and sharding.kind != core:
             return
         op, stage = self.ops[sharding.op], self.stages[sharding.op]
         if op.output in self.copied:
-            yield self.read, self._copy(op.output)
+            yield self.read, self._run(Role.WEIGHTS, op.output)
         x0, x1, c0, c1 = _own(sharding, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
@@ -88,8 +89,11 @@ class CoresReplay:
             yield from self._windows(op, sharding, (x0, x1, c0, c1), rows)
         at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
         yield self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c)
-        for private in self._private(core, sharding.op):
-            yield self.written, private
+        if stage.iterative and not op.scatters:
+            yield self.written, self._run(Role.ACCUMULATOR, op.output, 0, accumulators(op))
+        if nbytes := kernel_scratch(stage, op, op.writes.w):
+            behind = core * self._behind(sharding.op, nbytes)
+            yield self.written, self._run(Role.SCRATCH, self.number, behind, nbytes)
 
     def _windows(
         self, op: RowOp, sharding: OpSharding, own: tuple[int, int, int, int], windows: Sequence[range]
@@ -102,29 +106,16 @@ class CoresReplay:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
-    def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        op, stage = self.ops[key], self.stages[key]
-        if stage.iterative and not op.scatters:
-            nbytes = accumulators(op)
-            yield self.arena.at(Role.ACCUMULATOR, op.output, nbytes)[1], 1, nbytes, nbytes
-        if nbytes := kernel_scratch(stage, op, op.writes.w):
-            behind = core * self._behind(key, nbytes)
-            yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
+    def _run(self, role: Role, key: int, first: int = 0, nbytes: int = 0) -> Bytes:
+        """Return bytes of a private buffer, by default all of them."""
+        buffer, at = self.arena.at(role, key, first + nbytes)
+        return at + first, 1, nbytes or buffer.nbytes, nbytes or buffer.nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
         """Return the offset of core 1's scratch, which follows the scratch of core 0."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
-
-    def _copy(self, tensor: int) -> Bytes:
-        buffer, at = self.arena.at(Role.WEIGHTS, tensor)
-        return at, 1, buffer.nbytes, buffer.nbytes
-
-    def _counters(self, core: int) -> Bytes:
-        nbytes, behind = 2 * len(self.stages), core * max(op.core_1_counters for op in self.ops.values())
-        at = self.arena.at(Role.COUNTERS, self.number, behind + nbytes)[1]
-        return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
         start, count, nbytes, step = where

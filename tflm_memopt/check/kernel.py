@@ -17,23 +17,22 @@ class KernelReplay:
         """Raise PlanError if an operator of TFLM could overwrite an input byte before it reads the byte."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
-        self.arena.write_private(Role.SCRATCH, number, scratch)
+        self.arena.private(Role.SCRATCH, number, scratch)
         for tensor in node.orders:
-            self.read(tensor, who)
+            self.access(tensor, who)
         for output in node.outputs:
             for tensor in node.orders:
                 self._keeps_apart(node, tensor, output, who)
-            storage, at, first, nbytes = self._run_of(output)
             if not (node.copies and self._in_place(node, output)):
-                self.arena.write_run(storage, at, first, nbytes)
+                self.access(output)
         for tensor in node.inputs:
             if tensor not in node.orders:
-                self.read(tensor, who)
-        self.arena.read_private(Role.SCRATCH, number, scratch, lambda _: who)
+                self.access(tensor, who)
+        self.arena.private(Role.SCRATCH, number, scratch, reader=lambda _: who)
 
-    def read(self, tensor: TensorId, who: object) -> None:
-        storage, at, first, nbytes = self._run_of(tensor)
-        self.arena.read_run(storage, at, first, nbytes, who)
+    def access(self, tensor: TensorId, reader: object = None) -> None:
+        """Write all bytes of a tensor. If the name of a reader is given, the bytes are read instead."""
+        self.arena.run(*self._run_of(tensor), reader)
 
     def start(self, tensor: TensorId) -> int:
         return self._run_of(tensor)[1]

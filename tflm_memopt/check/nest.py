@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,17 +15,9 @@ from tflm_memopt.plan.loops import Loops, Repeat
 from tflm_memopt.plan.plan import Group, Stage
 
 
-class CurrentIteration(NamedTuple):
-    """One iteration of an operator computes pixels [x0, x1) of a row for one group of channels."""
-
-    stripe: int
-    channel_group: int
-    row: int
-    x0: int
-    x1: int
-
-
 class StageNest:
+    """Iterations of an operator. Each iteration computes pixels [x0, x1) of a row for one group of channels."""
+
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
         """The argument `stripes` is the number of stripes of the group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
@@ -39,14 +30,9 @@ class StageNest:
         self.ends_late = ends_last(op) and not self.sums and self.nest.channel_groups == 1 and not op.leaves
         self.splits = self.nest.channel_groups > 1 and not self.nest.sums
         self.makes_again = self.nest.rows > self.nest.advance
-        self._lay_out(stripes or self.iterated.h)
         self.done = 0
         """Index of the iteration that the replay has reached."""
-        self.pixels = 0
-        """Number of computed pixels, where each pixel is counted once per group of channels."""
-
-    def _lay_out(self, stripes: int) -> None:
-        w = self.nest
+        w, stripes = self.nest, stripes or self.iterated.h
         ends = np.arange(stripes, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
         if len(starts) and not self.makes_again:
@@ -70,30 +56,19 @@ class StageNest:
         return self.name(self.done)
 
     def name(self, number: int) -> str:
-        which = f"iteration {tuple(self._iterations[number])}" if self.tiled else f"iteration {number}"
-        return f"operator {self.stage.op} {self.op.name}, {which}"
-
-    @property
-    def current(self) -> CurrentIteration:
-        return self._iterations[self.done]
-
-    @cached_property
-    def _iterations(self) -> Sequence[CurrentIteration]:
-        edges = self.stripe, self.channel_group, self.row, self.x0, self.x1
-        return [*map(CurrentIteration, *(edge.tolist() for edge in edges))]
+        axes = ("stripe", "channel_group", "row", "x0", "x1") if self.tiled else ()
+        which = ", ".join(f"{axis} {getattr(self, axis)[number]}" for axis in axes) or number
+        return f"operator {self.stage.op} {self.op.name}, iteration {which}"
 
     @property
     def channel_groups(self) -> int:
         """Number of channel groups. A last pass that only writes finished sums is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
-    def count(self, executed: Ints) -> None:
+    def macs(self, executed: Ints) -> int:
         some = executed[self.channel_group[executed] < self.channel_groups]
-        self.pixels += int((self.x1 - self.x0)[some].sum())
-
-    @property
-    def macs(self) -> int:
-        return self.op.macs * self.pixels // (self.iterated.h * self.iterated.w * self.channel_groups)
+        pixels = int((self.x1 - self.x0)[some].sum())
+        return self.op.macs * pixels // (self.iterated.h * self.iterated.w * self.channel_groups)
 
     @property
     def sum_bytes(self) -> int:

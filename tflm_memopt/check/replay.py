@@ -6,20 +6,22 @@ In a group that runs row by row, the replay treats each row of a tensor as a sin
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
 from tflm_memopt.check.places import Place, check_at_once, check_column_windows, check_message, places
-from tflm_memopt.check.source import RunningGroup
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.plan import Role
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.plan import Group, Role
 
 COUNTER_BYTES = {False: 2, True: 8}
 """Bytes of an operator's loop counters: without tiles (False) and with tiles (True)."""
@@ -83,10 +85,19 @@ class StageIterations(NamedTuple):
 
 
 class GroupReplay:
-    def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
+    def __init__(
+        self,
+        arena: TaggedArena,
+        number: int,
+        group: Group,
+        ops: Mapping[int, RowOp],
+        source: SourceReplay,
+        states: Collection[TensorId],
+        observers: Sequence[Callable[[StageNest], None]],
+    ) -> None:
         """After each iteration, each function in `observers` is called with the operator that ran."""
-        self.arena, self.number, self.group, ops, self.source, self.states = running
-        self.observers, self.steps = observers, steps_of(self.group, ops)
+        self.arena, self.number, self.group, self.source, self.states = arena, number, group, source, states
+        self.observers, self.steps = observers, steps_of(group, ops)
         self.tiled = self.group.stripes > 0
         self.places = places(self.arena, self.source, self.steps, tiled=self.tiled)
 
@@ -101,7 +112,7 @@ class GroupReplay:
         for tensor in self.arena.copied(step.op.output for step in self.steps.values()):
             written_once.append((Role.WEIGHTS, tensor, self.arena.at(Role.WEIGHTS, tensor)[0].nbytes))
         for private in written_once:
-            self.arena.write_private(*private)
+            self.arena.private(*private)
         began = self.arena.now + 1
         batches = [
             StageIterations(step, number, began + len(IterationPhase) * at)
@@ -113,8 +124,8 @@ class GroupReplay:
         self._run(batches)
         self.arena.now = began + len(IterationPhase) * executed
         for private in written_once:
-            self.arena.read_private(*private, lambda _: f"group {self.number}")
-        macs = sum(step.macs for step in self.steps.values())
+            self.arena.private(*private, reader=lambda _: f"group {self.number}")
+        macs = sum(batch.step.macs(batch.number) for batch in batches)
         if macs != self.group.macs:
             raise PlanError(f"group {self.number} multiplies {macs} times, but the plan has {self.group.macs}")
 
@@ -133,22 +144,21 @@ class GroupReplay:
         for batch in batches:
             if len(batch.number):
                 self._execute(batch, scratch[batch.step.stage.op])
-                batch.step.count(batch.number)
 
     def _execute(self, batch: StageIterations, scratch: Ints) -> None:
         step, time, arena = batch.step, batch.time, self.arena
         for nbytes in np.unique(scratch).tolist():
             during = time[scratch == nbytes]
-            arena.write_private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
-            arena.read_private(Role.SCRATCH, self.number, nbytes, batch.name, during + IterationPhase.END)
+            arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
+            arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.END, batch.name)
         if step.sums:
             # Every iteration writes all sums, so the replay checks only the first and the last iteration of a series.
             sums, opens = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), step.opens[batch.number]
             first = np.flatnonzero(opens)
             last = np.append(first[first > 0], len(opens)) - 1
-            arena.read_private(*sums, batch.name, time[: first.min(initial=1)] + IterationPhase.OLD_SUMS)
-            arena.write_private(*sums, time[first] + IterationPhase.SUMS)
-            arena.read_private(*sums, batch.name, time[last] + IterationPhase.END)
+            arena.private(*sums, time[: first.min(initial=1)] + IterationPhase.OLD_SUMS, batch.name)
+            arena.private(*sums, time[first] + IterationPhase.SUMS)
+            arena.private(*sums, time[last] + IterationPhase.END, batch.name)
         self._write(batch)
         self._read(batch)
         if step.in_place:
@@ -168,7 +178,7 @@ class GroupReplay:
             if (start := self.source.address(row)) is not None:
                 width, c, x = place.seen.w, place.seen.c, columns.start
                 end = min(columns.stop, width)
-                self.arena.read_run(place.tensor, start + x * c, (row * width + x) * c, (end - x) * c, str(step))
+                self.arena.run(place.tensor, start + x * c, (row * width + x) * c, (end - x) * c, str(step))
         return self.source.converted(op, nbytes)
 
     def _write(self, batch: StageIterations) -> None:

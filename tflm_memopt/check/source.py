@@ -4,17 +4,13 @@ When an operator needs new input rows, the caller writes them over the previous 
 copied to a rolling buffer before the caller writes.
 """
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.plan.plan import Role
 from tflm_memopt.rowgraph.graph import InputSource
 
 
@@ -85,19 +81,10 @@ class SourceReplay:
         first, size = self.pushed - source.pushed, source.row_bytes
         for row in range(max(first, self.pushed - depth), self.pushed):
             origin, target = start + (row - first) * size, offset + row % depth * size
-            self.arena.read_run(source.tensor, origin, row * size, size, f"the copy of row {row}")
-            self.arena.write_run(source.tensor, target, row * size, size)
+            self.arena.run(source.tensor, origin, row * size, size, f"the copy of row {row}")
+            self.arena.run(source.tensor, target, row * size, size)
 
     def _push(self, source: InputSource) -> None:
         _, start = self.arena.at(Role.TENSOR, source.tensor, source.pushed * source.row_bytes)
-        self.arena.write_run(source.tensor, start, self.pushed * source.row_bytes, source.pushed * source.row_bytes)
+        self.arena.run(source.tensor, start, self.pushed * source.row_bytes, source.pushed * source.row_bytes)
         self.pushed += source.pushed
-
-
-class RunningGroup(NamedTuple):
-    arena: TaggedArena
-    number: int
-    group: Group
-    ops: Mapping[int, RowOp]
-    source: SourceReplay
-    states: Collection[TensorId]

@@ -46,7 +46,7 @@ class StateReplay:
         self.observes = bool(self.rolling_buffers) or any(op.message or op.older is not None for op in self._ops)
 
     def execute(self, step: StageNest) -> None:
-        op, y = step.op, step.current.row
+        op, y = step.op, int(step.row[step.done])
         if op.message is not None:
             self.messages.append(MessageRow(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row, at in self._read(op, y):

@@ -62,14 +62,10 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
     )
     # A larger capacity never causes a deadlock, so bisection finds the smallest capacity without deadlock.
     room = bisect_left(range(total), True, lo=most, key=lambda room: _stuck(devices, room) is None)
-    return Traffic(sent, received, room, _most_on_a_link(devices))
-
-
-def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
     links: dict[tuple[int, int], int] = defaultdict(int)
     for row in (row for rows in devices for row in rows if row.sends):
         links[row.ends] += HEAD_BYTES + row.nbytes
-    return max(links.values(), default=0)
+    return Traffic(sent, received, room, max(links.values(), default=0))
 
 
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:

@@ -1,6 +1,6 @@
 """Brings a model into its canonical form, and finds the operators that can run row by row."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -17,9 +17,9 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.states import builtin_variables, is_setup, reads_unassigned, with_states
-from tflm_memopt.rowgraph import rematerialisation, rolling_buffers
+from tflm_memopt.rowgraph import rolling_buffers
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
@@ -47,8 +47,9 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
         canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding)
         support = to_row_ops(canonical)
         undone = _undone(canonical, support, known, left_alone)
-        explained = {**support, **_variables(graph, support, left_alone), **_loops(graph)}
-        annotated = AnnotatedGraph(activations_only(canonical), explained)
+        annotated = AnnotatedGraph(
+            activations_only(canonical), {**support, **dict(_explained(graph, support, left_alone))}
+        )
         if canonical.states and undone <= left_alone:
             annotated = rolling_buffers.with_rolling_buffers(annotated)
             undone = rolling_buffers.broken(annotated, partition(annotated.graph, annotated.support))
@@ -74,23 +75,16 @@ def _undone(
     return frozenset(undone)
 
 
-def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    why = builtin_variables(graph, left_alone)
+def _explained(
+    graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]
+) -> Iterator[tuple[int, Unsupported]]:
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
-    return {
-        i: Unsupported("resource_variable", said, why[i], "docs/models.md, section state")
-        for i in support.keys() & why.keys()
-        if not isinstance(support[i], RowOp)
-    }
-
-
-def _loops(graph: Graph) -> Mapping[int, Unsupported]:
-    return {
-        i: Unsupported(
-            "recurrent_loop", f"TFLM runs {layer} layers whose time steps are a WHILE loop", "", recurrent.HINTS[layer]
-        )
-        for i, layer in recurrent.loops(graph).items()
-    }
+    for i, why in builtin_variables(graph, left_alone).items():
+        if i in support and not isinstance(support[i], RowOp):
+            yield i, Unsupported("resource_variable", said, why, "docs/models.md, section state")
+    for i, layer in recurrent.loops(graph).items():
+        what = f"TFLM runs {layer} layers whose time steps are a WHILE loop"
+        yield i, Unsupported("recurrent_loop", what, "", recurrent.HINTS[layer])
 
 
 def activations_only(graph: Graph) -> Graph:
@@ -155,8 +149,3 @@ def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, in
     """Return the number of dead output channels that were removed from each row operator with weights, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
-
-
-def waiting(graph: RowGraph) -> int:
-    """Return the number of tensors that could be computed a second time instead of being kept."""
-    return len(rematerialisation.choices(graph, tensor_sizes(graph))[-1].rematerialisations)

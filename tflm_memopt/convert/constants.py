@@ -62,26 +62,12 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes,
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
         tried = Originals(ops)
-        if (unlike := _unlike(programs, tried, parts=parts)) < least:
+        found = compare_programs(programs, tried, parts=parts, explain=False)
+        if (unlike := found.unknown + len(found.different)) < least:
             best, least = tried, unlike
         if not unlike:
             break
     return best
-
-
-def _unlike(programs: Sequence[Program], originals: Originals, *, parts: bool) -> int:
-    seen, unlike = set[int](), 0
-    for program in programs:
-        compared = [n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED]
-        each = ((n, originals.matches(program.ops[n], program, parts=parts)) for n in compared)
-        equal = {n: found for n, found in each if found}
-        seen.update(*equal.values())
-        unlike += len(compared) - len(equal) + len([*_elsewhere(0, program, equal, originals.ops)])
-    return unlike + len(_missing(originals.ops, seen))
-
-
-def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
-    return [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
@@ -137,10 +123,7 @@ class Originals:
             self.known[key] = found
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
-    def matches(self, op: ProgramOp, program: Program, *, parts: bool = True) -> set[int]:
-        return self.equal(op, program) or (self._equal_parts(op, program) if parts else set())
-
-    def _equal_parts(self, op: ProgramOp, program: Program) -> set[int]:
+    def equal_parts(self, op: ProgramOp, program: Program) -> set[int]:
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         channels = program.tensors[op.output].channels
         for begins in (self.ends, None):
@@ -207,16 +190,21 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
             yield first + channels, narrowed(op, read, written, op.bias)
 
 
-def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
+def compare_programs(
+    programs: Sequence[Program], originals: Originals, *, parts: bool = True, explain: bool = True
+) -> ComparedConstants:
+    """If `parts` is true, operators may be parts of original operators. If `explain` is false, operators that differ
+    count as unknown.
+    """
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):
         equal: dict[int, set[int]] = {}
         for n, op in enumerate(program.ops):
             if op.kind in numbers.NOT_COMPARED:
                 continue
-            matches = originals.matches(op, program)
+            matches = originals.equal(op, program) or (originals.equal_parts(op, program) if parts else set())
             if not matches:
-                near = originals.nearest(op, program)
+                near = originals.nearest(op, program) if explain else None
                 unknown += near is None
                 if near:
                     counts = " and ".join(f"{count:,} {name}" for name, count in near[1].items())
@@ -227,9 +215,10 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             seen |= matches
             count += bool(numbers.of_program(op, program).keys() & numbers.CONSTANTS)
         different += _elsewhere(p, program, equal, ops)
-    summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
-    missing = _missing(ops, seen)
-    if summed:  # Constants of partial sums cannot be compared with the original operator.
+    missing = [op for n, op in enumerate(ops) if n not in seen and op.kind not in numbers.NOT_COMPARED]
+    if any(
+        op.kind is numbers.SUMMED for program in programs for op in program.ops
+    ):  # Constants of partial sums cannot be compared with the original operator.
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]

@@ -160,12 +160,7 @@ class Conversion:
     def of(self, plan: Plan) -> Converted:
         """Check and lower a plan. Raises PlanError for an invalid plan, and UsageError for variables on two cores."""
         planned = self.planned(plan)
-        return self.checked(planned, lambda: self.lowered(planned))
-
-    def checked(self, planned: Planned, lower: Callable[[], Converted]) -> Converted:
-        """Check a plan, and lower it with the function `lower`. Raises PlanError for an invalid plan."""
-        pipeline.checked(planned.graph, planned.plan)
-        return lower()
+        return self.lowered(pipeline.checked(planned.graph, planned.plan))
 
     def planned(self, plan: Plan) -> Planned:
         """Raises UsageError for variables on two cores."""

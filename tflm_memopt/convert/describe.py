@@ -11,7 +11,7 @@ from tflm_memopt.answers import report as answers
 from tflm_memopt.answers.exploration import PointReport
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.answers.report import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
-from tflm_memopt.convert import cores, speed
+from tflm_memopt.convert import speed
 from tflm_memopt.convert.annotation import dead_channels
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.instructions import Costed
@@ -23,12 +23,21 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import plan_map
 from tflm_memopt.plan.choices import BUILTIN
+from tflm_memopt.plan.cores import CORES, fraction
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
-from tflm_memopt.plan.plan import Buffer, Group, Role, Stage
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.supported import View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
+
+NEST, SET_UP, BARRIER = 220, 250, 20
+"""Instructions that each of two cores executes in addition, counted on Cortex-M33. NEST counts the instructions for
+advancing to an iteration. SET_UP counts the instructions for beginning the core's part of the iteration, and BARRIER
+those for a barrier (benchmarks/two_cores.py).
+"""
+STACKS = 1872, 1776
+"""Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 
 
 def optimized(made: Decision, started: float) -> Optimized:
@@ -96,7 +105,7 @@ def _with_plan(report: answers.Report, made: Decision, chosen: Converted, done: 
     conversion, graph, plan = made.conversion, chosen.planned.graph, chosen.planned.plan
     options, source, window = conversion.options, graph.source, graph.window
     added = [kind for kind in chosen.firmware.operators if kind not in made.task.original.firmware.operators]
-    each, barriers = cores.told(plan, graph.ops, done, made.task.asked.table)
+    each, barriers = _cores(plan, graph.ops, done, made.task.asked.table)
     return replace(
         report,
         changed=True,
@@ -120,6 +129,27 @@ def _with_plan(report: answers.Report, made: Decision, chosen: Converted, done: 
         barriers=barriers,
         memories=_memories(chosen),
     )
+
+
+def _cores(
+    plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: costs.Table
+) -> tuple[tuple[answers.CoreReport, ...], answers.BarriersReport | None]:
+    if not plan.shardings:
+        return (), None
+    shardings = [(one, group) for group in plan.shardings for one in group.ops]
+    each, whole = [0.0] * CORES, 0.0
+    for (sharding, _), own in zip(shardings, done, strict=True):
+        one = costs.estimate(table.kernels, own)
+        mine = fraction(sharding, ops[sharding.op].writes)
+        whole += one
+        for core, part in enumerate((mine, 1 - mine)):
+            each[core] += one * part
+            again = NEST if part == 0 else SET_UP if part < 1 else 0
+            each[core] += own.iterations * again * (1 if part == 0 else 1 - part)
+    cores = tuple(
+        answers.CoreReport(round(n), round(n / whole, 4), stack) for n, stack in zip(each, STACKS, strict=True)
+    )
+    return cores, answers.BarriersReport(sum(len(group.barriers) for group in plan.shardings), BARRIER)
 
 
 def _packed(made: Decision, chosen: Converted) -> answers.PackedEstimate | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
-from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused, waiting
+from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused
 from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.files import GivenModel, Loaded, loaded
 from tflm_memopt.model.graph import Graph, TensorId
@@ -14,6 +14,8 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
+from tflm_memopt.rowgraph.graph import tensor_sizes
+from tflm_memopt.rowgraph.rematerialisation import choices
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.targets.boards import fits
 from tflm_memopt.tflm.arena import predict
@@ -63,7 +65,7 @@ def inspection(
         dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
-        waiting=waiting(parts) if parts else 0,
+        waiting=len(choices(parts, tensor_sizes(parts))[-1].rematerialisations) if parts else 0,
         memory=memory_map.of_tflm(source, abi, arena, whose),
         firmware=needs,
         fits=fits(arena, needs),

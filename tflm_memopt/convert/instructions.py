@@ -12,6 +12,7 @@ from functools import cache, cached_property
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, binding, up
 from tflm_memopt.convert.frontier import roomy
@@ -40,48 +41,49 @@ Planning = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Costed:
-    plan: Plan
+    """A plan with its cost. The plan is checked and lowered on demand."""
+
+    conversion: Conversion
+    planned: Planned
     work: tuple[Work, ...]
     table: Table
-    lower: Callable[[], Converted]
-    """Function that lowers the plan without a check."""
-    check: Callable[[], Converted]
-    """Function that checks and lowers the plan."""
+    known: Converted | None = None
+    """The lowered plan, if the plan has been checked."""
 
     @cached_property
     def instructions(self) -> int:
         return self.table.instructions(self.work)
 
-    @property
+    @cached_property
+    def lowered(self) -> Converted:
+        return self.known or self.conversion.lowered(self.planned)
+
+    @cached_property
     def converted(self) -> Converted:
-        return self.check()
+        if self.known is None:
+            pipeline.checked(self.planned.graph, self.planned.plan)
+        return self.lowered
 
     @property
     def total(self) -> int:
         """Size of the arena in bytes, which is known before the plan is checked."""
-        return self.lower().arena.total
+        return self.lowered.arena.total
 
     @property
-    def macs(self) -> int:
-        return self.plan.macs
+    def plan(self) -> Plan:
+        return self.planned.plan
 
 
 Price = Callable[[Costed], float]
 
 
-def costed(converted: Converted, table: Table) -> Costed:
-    return _costed(converted.planned, table, lambda: converted, lambda: converted)
-
-
-def _costed(planned: Planned, table: Table, lower: Callable[[], Converted], check: Callable[[], Converted]) -> Costed:
-    return Costed(planned.plan, tuple(work(planned)), table, lower, check)
+def costed(conversion: Conversion, planned: Planned, table: Table, known: Converted | None = None) -> Costed:
+    return Costed(conversion, planned, tuple(work(planned)), table, known)
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
     """Return `plan` with its cost, or None if a known plan is no larger and no more expensive."""
-    planned = form.planned(plan)
-    lower = cache(lambda: form.lowered(planned))
-    new = _costed(planned, table, lower, cache(lambda: form.checked(planned, lower)))
+    new = costed(form, form.planned(plan), table)
     cost = price(new)
     return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
 
@@ -138,7 +140,7 @@ def by_time(clock: Clock) -> Price:
 
 def price(cost: Cost, clock: Clock | None) -> Price:
     if cost == "macs":
-        return lambda c: c.macs
+        return lambda c: c.plan.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
@@ -151,7 +153,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
         """Return pairs of plans with adjacent prices and at most `most` multiply-accumulates, the faster plan first."""
-        known = (c for c in found if c.macs <= most)
+        known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
 
     def has_cliff() -> bool:
@@ -242,7 +244,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
         if found is None or found.planned.plan.slow_bytes > slow.nbytes:
             return
-        yield costed(found, table)
+        yield costed(conversion, found.planned, table, found)
         total = int(found.arena.total * LESS)
 
 
@@ -276,7 +278,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
     """Return plans within the budget of multiply-accumulates. Each plan is smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
-    return _cheapest_first((c for c in found if c.macs <= most), price)
+    return _cheapest_first((c for c in found if c.plan.macs <= most), price)
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:

@@ -86,8 +86,16 @@ def decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision
 def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decision:
     asked, original = task.asked, task.original
     conversion = _start(task)
-    if asked.limits.ram is not None and not original.arena.exact:
-        _known(original.arena if conversion.rows is None else conversion.once.arena)
+    arena = original.arena
+    if asked.limits.ram is not None and not arena.exact and conversion.rows is not None:
+        arena = conversion.once.arena
+    if asked.limits.ram is not None and not arena.exact:
+        raise UsageError(
+            f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",
+            code="memory_unknown",
+            where=f"the arena, {arena.figure(arena.total)} B",
+            hint="omit --ram-limit and --board",
+        )
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
@@ -123,16 +131,6 @@ def _start(task: ConversionTask) -> Conversion:
     if found.is_packed and asked.saved is None and original.exact and found.once.arena.total >= original.total:
         return _best_state_variant(task.start.packed_for(GENERIC), asked)
     return found
-
-
-def _known(arena: Arena) -> None:
-    if not arena.exact:
-        raise UsageError(
-            f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",
-            code="memory_unknown",
-            where=f"the arena, {arena.figure(arena.total)} B",
-            hint="omit --ram-limit and --board",
-        )
 
 
 def _plan(
@@ -211,7 +209,7 @@ def _on_board(
     def timed(plan: Costed) -> _Timed:
         return _Timed(plan, speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock))
 
-    start = timed(by_instructions.costed(least, asked.table))
+    start = timed(by_instructions.costed(conversion, least.planned, asked.table, least))
     if start.time.change is None:
         return least, None
     most = (task.original.arena.total + least.arena.total) / 2
@@ -221,7 +219,9 @@ def _on_board(
         return min((t for t in small if not t.is_slower), key=lambda t: t.product, default=None)
 
     rows = () if asked.options.ops == BUILTIN else (conversion.within(roomy(asked.tiles(1.0))).once,)
-    if quick := best((start, *(timed(by_instructions.costed(plan, asked.table)) for plan in rows))):
+    if quick := best(
+        (start, *(timed(by_instructions.costed(conversion, plan.planned, asked.table, plan)) for plan in rows))
+    ):
         return quick.plan.converted, None
     price = by_instructions.price(asked.cost, asked.clock)
     found = by_instructions.within_macs(conversion.within(asked.tiles(1.0)), asked.limits, asked.table, price, planning)
@@ -265,7 +265,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
             break
         other = _within(variant, asked)
         first = other.first(limits)
-        if not _in_time(by_instructions.costed(first, asked.table), limits):
+        if not _in_time(by_instructions.costed(other, first.planned, asked.table, first), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
             return other  # The first variant within the RAM limit has the least compute.
@@ -273,7 +273,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
     return least
 
 
-def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
+def _in_time(costed: Costed, limits: Limits) -> bool:
     if limits.instructions is not None and costed.instructions > limits.instructions:
         return False
     return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles

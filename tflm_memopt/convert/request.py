@@ -10,7 +10,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.answers.inspection import Inspection
-from tflm_memopt.convert import annotation, cores, pipeline, speed
+from tflm_memopt.convert import annotation, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.frontier import settings
 from tflm_memopt.convert.inspecting import inspection
@@ -20,9 +20,10 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import Loaded
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import GENERIC, family
+from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.options import Weights, complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
+from tflm_memopt.plan.cores import CORES, EVEN
 from tflm_memopt.plan.effort import EXACT
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -39,6 +40,8 @@ TFLM_CORE = "cortex-m4"
 """Default core for estimates with `--ops builtin`, if the user names neither a board nor a core."""
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
+LEAST_SHARE = 0.2
+"""Two cores are faster than one core only if each core spends at least this fraction of its time on the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         reverse="reverse" not in without,
         rematerialisation="rematerialisation" not in without and said["cores"] == 1,
         ops=ops,
-        speeds=cores.speeds(said["cores"], said["share"], target, said["input"], ops),
+        speeds=_speeds(said["cores"], said["share"], target, said["input"], ops),
         kernels=said["kernels"] or ANY,
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,
@@ -236,3 +239,35 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
         hint = f"use --max-macs 1, or omit --without {barred[0]}"
         raise UsageError(f"F = {max_macs:g} needs {barred[0]}: without it, nothing can be recomputed", hint=hint)
     return wanted
+
+
+def _speeds(
+    cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
+) -> tuple[float, float] | None:
+    """Return the fraction of each core's time for the model, or None if the model runs on one core. Raises UsageError
+    for bad options.
+    """
+    if cores == 1:
+        if share is not None:
+            raise UsageError("--share needs two cores", hint="--cores 2")
+        return None
+    barred = {
+        f"--input {where}": where != ARENA,
+        f"--target {target}": family(target) not in (Family.GENERIC, Family.DSP, Family.ESP),
+        f"--ops {ops}": ops != PER_REGION,
+    }
+    for flag in (name for name, wrong in barred.items() if wrong):
+        raise UsageError(f"--cores 2 cannot be combined with {flag}", hint=f"omit {flag}, or use --cores 1")
+    return _shares(share) if share is not None else EVEN
+
+
+def _shares(share: str | Collection[float]) -> tuple[float, float]:
+    try:
+        found = tuple(map(float, share.split(",") if isinstance(share, str) else share))
+    except ValueError:
+        found = ()
+    if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
+        raise UsageError(
+            f"invalid shares of two cores: '{share}'", hint=f"give two numbers from {LEAST_SHARE} to 1: --share 0.8,1"
+        )
+    return found[0], found[1]

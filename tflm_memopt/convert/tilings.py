@@ -14,7 +14,7 @@ from itertools import takewhile
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.plan.chains import stored
+from tflm_memopt.plan.chains import lives_of, living_through, stored
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import plan
 from tflm_memopt.rewrite.tiling import Tiling, chain, channel_unit, fan_out
@@ -138,12 +138,6 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 def live_bytes(graph: RowGraph) -> list[int]:
     """Return the number of live bytes during each operator. Tensors that share bytes are counted once."""
     graph = stored(graph)
-    sizes, nodes = tensor_sizes(graph), graph.builtins
-    last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}
-    last |= dict.fromkeys(graph.model.outputs, len(nodes))
-    alive, found = set(graph.model.inputs), []
-    for n, node in enumerate(nodes):
-        alive.update(node.inputs, node.outputs)
-        found.append(sum(sizes[t] for t in alive) + node.scratch)
-        alive = {t for t in alive if last.get(t, -1) > n}
-    return found
+    sizes, across = tensor_sizes(graph), living_through(graph, lives_of(graph))
+    alive = ((node, {*node.inputs, *node.outputs, *t}) for node, t in zip(graph.builtins, across, strict=True))
+    return [sum(sizes[t] for t in tensors) + node.scratch for node, tensors in alive]

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import InputPlace, RowLayout
-from tflm_memopt.format.limits import LINK_BASE
-from tflm_memopt.lower import operands
+from tflm_memopt.format.limits import LINK_BASE, PROGRAM_BASE
 from tflm_memopt.lower.pack import pack, plain_weights
 from tflm_memopt.lower.program import (
     ColumnWindowRecord,
     CopiedWeights,
+    CopyRecord,
+    MoveRecord,
     NestRecord,
     Program,
     ProgramCores,
@@ -29,7 +30,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.movement import without_waiting
 from tflm_memopt.ops.packing import TARGETS, Packing
-from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
+from tflm_memopt.ops.rowop import UNIT, Access, Moves, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
@@ -155,17 +156,21 @@ class _Lowering:
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
         op = without_waiting(self.ops[stage.op])
         outside = self.source.tensor if self.source else None
-        flat = op.inputs[0] not in (*made, outside) and _reads_flat(op, stage)
-        op = _flat(op) if flat else as_counted(op, group)
+        alone = op.inputs[0] not in (*made, outside) and not stage.iterative
+        if alone and op.is_convolution and op.reducible and op.reads[0].h * op.reads[0].w > 1:
+            weights = None if op.weights is None else op.weights.reshape(op.weights.shape[0], 1, 1, -1)
+            op = replace(op, reads=(Rows(1, 1, op.reads[0].nbytes),), window=UNIT, weights=weights)
+        else:
+            op = as_counted(op, group)
         if stage.pixels or stage.at_once > 1:
             op = replace(op, param=op.room(stage.pixels) if stage.pixels else stage.at_once)
         # An operator that adds up its input has loops over input rows, even if the input is a whole tensor.
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
-        constant = operands.constant(op)
+        constant = constant_operand(op)
         fixed = 0 if constant is None else self._number(constant)
         inputs = [self._operand(op, k, seen) for k in range(len(op.inputs))]
-        plain = operands.program_op(op, inputs, self._output(op, nests), fixed)
+        output = self._output(op, nests)
         packed = pack(op) if stage.runs_packed(op) else None
         weights = packed.weights if packed else plain_weights(op)
         copied = self._copied(op, weights)
@@ -174,19 +179,20 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.start
-        return replace(
-            plain,
+        arrays = {"scales": packed.scales, **dict.fromkeys(("bias", "multipliers", "shifts"))} if packed else {}
+        return program_op(
+            op,
+            inputs,
+            output,
+            fixed,
             iterative=stage.iterative,
             sums=stage.nest.sums,
             packing=op.packing if packed else Packing.NONE,
             nibbles=op.nibbles and not packed,
             weights=None if copied else weights,
             copied=copied,
-            scales=packed.scales if packed else None,
-            bias=None if packed else op.bias,
-            multipliers=None if packed else op.multipliers,
-            shifts=None if packed else op.shifts,
             accumulator=place,
+            **arrays,
             **_tiles(op, stage, nests),
         )
 
@@ -301,11 +307,45 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
     return {**tile, "channel_groups": channel_groups, "group_channels": -(-split // channel_groups)}
 
 
-def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
+def constant_operand(op: RowOp) -> ProgramTensor | None:
+    if op.constant is None:
+        return None
+    rows = op.constant.rows
+    return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, PROGRAM_BASE, constant=op.constant.values.tobytes())
 
 
-def _flat(op: RowOp) -> RowOp:
-    rows = Rows(1, 1, op.reads[0].nbytes)
-    weights = None if op.weights is None else op.weights.reshape(op.weights.shape[0], 1, 1, -1)
-    return replace(op, reads=(rows,), window=UNIT, weights=weights)
+def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0, **fields: Any) -> ProgramOp:
+    """Return the record of an operator without packed weights, or with other fields in `fields`. `inputs`, `output` and
+    `constant` are indices of tensors in the program. An operator without a constant operand ignores `constant`.
+    """
+    at = op.constant.position if op.constant else len(inputs)
+    access = (Access(),) if op.scatters else op.access
+    plain = ProgramOp(
+        kind=op.kind,
+        inputs=(*inputs[:at], *([constant] if op.constant else []), *inputs[at:]),
+        output=output,
+        input_zero_points=op.input_zero_points,
+        output_zero_point=op.output_zero_point,
+        window=op.window,
+        activation=op.activation,
+        param=op.param,
+        weights=op.weights,
+        message=op.message,
+        copy=None if op.moves is None else _copy(op.moves, access),
+        bias=op.bias,
+        multipliers=op.multipliers,
+        shifts=op.shifts,
+        access=access,
+    )
+    return replace(plain, **fields)
+
+
+def _copy(copied: Moves, access: Sequence[Access]) -> CopyRecord:
+    first = [*accumulate((a.extent for a in access), initial=0)]
+    moves = tuple(
+        MoveRecord(
+            first[m.operand] + m.tap, m.count, m.nbytes, m.source, m.source_step, m.phase_step, m.target,
+            m.target_step, m.period, m.shift,
+        ) for m in copied.moves
+    )  # fmt: skip
+    return CopyRecord(moves, copied.fill is not None, copied.fill or 0)

@@ -5,8 +5,6 @@ constants of its operator. Weights that a program copies to the arena are read o
 tests/counted_traffic.py counts the bytes that a running program reads.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,25 +32,18 @@ class BytesMoved:
     weights_read: int = 0
     """Number of bytes of weights, biases and scales that are read from the program, normally in flash."""
 
-    def __add__(self, other: BytesMoved) -> BytesMoved:
-        return BytesMoved(
-            self.slow_read + other.slow_read,
-            self.slow_written + other.slow_written,
-            self.weights_read + other.weights_read,
-        )
-
 
 def traffic(planned: Planned) -> BytesMoved:
     slow = {tensor.tensor for tensor in planned.plan.slow}
-    total = BytesMoved()
+    total = np.zeros(3, np.int64)
     for group in planned.groups.values():
         for member in group.trace.members:
             op, (_, iterations) = member.op, group.trace.iterations_of(member.key)
             read = sum(bytes_read(member, k, iterations) for k, tensor in enumerate(op.inputs) if tensor in slow)
             written = bytes_written(member, iterations) if op.output in slow else 0
             copied = planned.plan.find(Role.WEIGHTS, op.output)
-            total += BytesMoved(read, written, _weights_read(member, iterations, copied[0].nbytes if copied else 0))
-    return total
+            total += read, written, _weights_read(member, iterations, copied[0].nbytes if copied else 0)
+    return BytesMoved(*total.tolist())
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:

@@ -5,13 +5,12 @@ operators that the library lacks needs TFLM's wheel. Tests compare the outputs w
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.lower import operands
+from tflm_memopt.lower.lowering import constant_operand, program_op
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.graph import Graph, Op, TensorId
@@ -106,8 +105,8 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    n, constant = len(op.inputs), operands.constant(op)
-    lone = replace(operands.program_op(op, range(n), n, n + 1), iterative=op.scatters)
+    n, constant = len(op.inputs), constant_operand(op)
+    lone = program_op(op, range(n), n, n + 1, iterative=op.scatters)
     count = op.reads[0].h if op.scatters else op.writes.h
     loops = (Repeat(count, (Iteration(0),)),)
     each = enumerate((*op.reads, op.writes), start=1)
