@@ -145,9 +145,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;
-  f.run = &c->run;
-  f.kernel.op = own;
-  set_up(&f);
+  set_up_for(&f, &c->run, own);
   const tmo_window window = read_under(&f, 0, rows);
   int8_t *const out = output_pixel(&f, c->run.current.row, 0);
   if (sharding->kind == TMO_SHARDING_CHANNELS) {

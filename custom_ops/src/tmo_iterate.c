@@ -100,6 +100,12 @@ TMO_OWN_FRAME static void set_up(execution *f) {
   if (!TMO_RUNS_PACKED || op->packing == TMO_PACKING_NONE) set_up_plain(f);
 }
 
+static TMO_ALWAYS_INLINE void set_up_for(execution *f, const tmo_run_state *run, const tmo_op *op) {
+  f->run = run;
+  f->kernel.op = op;
+  set_up(f);
+}
+
 /* Computes the output pixel in column x, or the whole output row in a group without tiles. The array `pixels` has room for the addresses of the
  * inputs. */
 TMO_OWN_FRAME static void compute_window(const execution *f, uint32_t x, const int8_t *pixels[]) {
@@ -431,9 +437,7 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
 /* Copies the pixels of operand 0 that the indices in operand 1 select. */
 TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op *op) {
   execution f;
-  f.run = run;
-  f.kernel.op = op;
-  set_up(&f);
+  set_up_for(&f, run, op);
   const int8_t *rows[2];
   const tmo_window window = read_by_access(&f, rows, false);
   const uint32_t depth = tmo_tensors(run->program)[op->input[1]].channels / TMO_INDEX_BYTES;
@@ -478,18 +482,14 @@ TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, cons
   tmo_op own = *op;
   execution f;
   own.tile = 0;
-  f.run = run;
-  f.kernel.op = &own;
-  set_up(&f);
+  set_up_for(&f, run, &own);
   iterate_window(&f, 0);
   return TMO_OK;
 }
 
 TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
-  f.run = run;
-  f.kernel.op = op;
-  set_up(&f);
+  set_up_for(&f, run, op);
   iterate_columns(&f, end);
   return TMO_OK;
 }
@@ -509,12 +509,8 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* Returns whether an int16 convolution has a 1x1 kernel and no padding. The kernel of the convolution computes the pixels of a row one after
- * another. */
-static bool is_point_s16(const tmo_op *op) {
-  if (!tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_channel_groups(op) > 1) return false;
-  return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
-}
+/* The kernel of an int16 convolution computes the pixels of a row one after another. */
+static bool is_point_s16(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV_S16) && tmo_channel_groups(op) == 1 && tmo_is_pointwise(op); }
 
 /* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
  * adjacent in memory, or if an output pixel needs several pixels of an operand. */
@@ -553,9 +549,7 @@ TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run
 
 TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
-  f.run = run;
-  f.kernel.op = op;
-  set_up(&f);
+  set_up_for(&f, run, op);
   if (HAS_ACCESS && op->access != 0) {
     iterate_accessed_rows(&f, run, end);
     return TMO_OK;
@@ -577,9 +571,7 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 /* Lists the input rows of two output rows: the row before run->current, and the row of run->current. Each output row uses one half of the array
  * `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
-  f->run = run;
-  f->kernel.op = op;
-  set_up(f);
+  set_up_for(f, run, op);
   rows[1] = read_rows(f, pixels + room);
   outs[1] = output_pixel(f, run->current.row, 0);
   --run->current.row;
@@ -630,9 +622,7 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   tmo_status status;
   if (op->packing == TMO_PACKING_NONE && iterate_moved(run, op, &status)) return status;
   execution f; /* set_up() sets only the fields that the operator's kernel reads */
-  f.run = run;
-  f.kernel.op = op;
-  set_up(&f);
+  set_up_for(&f, run, op);
   if (tmo_by_row(op)) {
     iterate_row(&f);
   } else if (tmo_iterative(op)) {

@@ -183,12 +183,8 @@ TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k
   return true;
 }
 
-static TMO_ALWAYS_INLINE bool is_one_to_one(const tmo_op *op) {
-  return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
-}
-
 static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, const pixels_at_once *a) {
-  if (is_one_to_one(k->op) && out->height <= in->height && out->width <= in->width) {
+  if (tmo_is_pointwise(k->op) && out->height <= in->height && out->width <= in->width) {
     const int8_t *pixels[TMO_PACKED_PIXELS];
     find_pixels(run, in, a, pixels);
     (void)widen_each(pixels, (int16_t *)k->scratch, a->n, k->in_channels);
@@ -228,7 +224,7 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
 /* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false without copying anything for any other kernel. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
-  if (!is_one_to_one(k->op) || x + n > in->width || run->current.row >= in->height) return false;
+  if (!tmo_is_pointwise(k->op) || x + n > in->width || run->current.row >= in->height) return false;
   list_pixels_of_row(run, in, run->current.row, x, n, pixels);
   (void)widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
   return true;

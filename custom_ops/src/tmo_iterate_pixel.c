@@ -37,9 +37,7 @@ static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_
   w.gap = (op->kernel_w - w.columns) * w.pixel;
   tmo_mve_take(to + (window->rows.first * op->kernel_w + window->columns.first) * w.pixel, &w);
 }
-#endif
 
-#if TMO_RUNS_MVE
 static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
   const tmo_op *const op = w->op;
   const uint32_t channels = w->in->channels;

@@ -515,29 +515,26 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues an inference that has `iterations` iterations left. The workspace has a counter for each operator, which states what the operator
- * computes next. The loops of the program say which operator runs next. Returns false if the program has fewer iterations than `iterations`. */
-static bool resume(tmo_run_state *run, uint32_t iterations) {
-  if (iterations > run->iterations) return false;
-  uint32_t done = run->iterations - iterations;
-  run->iterations = iterations;
-  if (iterations > 0) tmo_seek(run, done);
-  return true;
-}
-
-static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
-  if (run->stream != NULL) {
-    if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;
-    run->rows += stream->rows;
+/* Continues the inference that `at` describes, if it has begun. The workspace has a counter for each operator, which states what the operator computes
+ * next. The loops of the program say which operator runs next. Returns false if the program has fewer iterations or input rows than `at`. */
+static bool resume(tmo_run_state *run, const tmo_stream *at) {
+  if (at->rows == 0) return true;
+  if (is_streamed(run)) {
+    if (at->rows >= run->stream->height || at->rows % run->stream->pushed != 0) return false;
+    run->rows += at->rows;
   }
-  return resume(run, stream->iterations);
+  if (at->iterations > run->iterations) return false;
+  const uint32_t done = run->iterations - at->iterations;
+  run->iterations = at->iterations;
+  if (at->iterations > 0) tmo_seek(run, done);
+  return true;
 }
 
 tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
-  if (stream->rows > 0 && !resume_stream(&run, stream)) return TMO_ERROR_ITERATIONS;
+  if (!resume(&run, stream)) return TMO_ERROR_ITERATIONS;
   while (status == TMO_MORE) status = step(&run, UINT32_MAX);
   stream->rows = status != TMO_WAIT ? 0 : run.stream != NULL ? run.rows : 1u;
   stream->iterations = run.iterations;
@@ -549,7 +546,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
   const uint32_t all = run.iterations;
-  if (at->rows > 0 && !resume(&run, at->iterations)) return TMO_ERROR_ITERATIONS;
+  if (!resume(&run, at)) return TMO_ERROR_ITERATIONS;
   for (; n_pauses > 0 && *pauses <= all - run.iterations; --n_pauses) ++pauses;
   const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations that remain at the next pause */
   while (status == TMO_MORE && run.iterations > left) status = step(&run, run.iterations - left);

@@ -102,11 +102,13 @@ static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED
 
 static TMO_ALWAYS_INLINE bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
-/* Returns whether the operator only limits each input element to a range, as TFLM's RELU6 does for int16. */
-static inline bool tmo_only_limits(const tmo_op *op) {
-  if (!tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_iterative(op)) return false;
-  return op->kernel_h == 1 && op->kernel_w == 1 && op->stride_h == 1 && op->stride_w == 1 && op->pad_top == 0 && op->pad_left == 0;
+/* Returns whether the operator's window has one pixel, moves by one pixel, and has no padding. */
+static TMO_ALWAYS_INLINE bool tmo_is_pointwise(const tmo_op *op) {
+  return op->kernel_h * op->kernel_w * op->stride_h * op->stride_w == 1 && op->pad_top + op->pad_left == 0;
 }
+
+/* Returns whether the operator only limits each input element to a range, as TFLM's RELU6 does for int16. */
+static inline bool tmo_only_limits(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_MAX_POOL_S16) && !tmo_iterative(op) && tmo_is_pointwise(op); }
 
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
