@@ -315,9 +315,9 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 }
 
 
-def model(family: str, number: int) -> bytes:
-    """The argument `number` is the seed of the random model."""
+def model(family: str, number: int, operators: int = PER_MODEL) -> bytes:
+    """The argument `number` is the seed of the random model. A model of fewer operators has the first of them."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)
-    return net.model(*(build(net, rng) for _ in range(PER_MODEL)))
+    return net.model(*(build(net, rng) for _ in range(operators)))

@@ -125,7 +125,7 @@ POOL = RANGE | {
     "run": "k->whole_rows ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
     "offset": "(int32_t)window->offset",
     "first": "!tmo_adds_sums() || (k->first && (window->pixels || !k->last))", "last": LAST,
-    "sign": "k->op->smallest ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
+    "zero_in": "k->op->input_zero_point[0]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
 POOL_S16 = POOL | RANGE_S16 | {
@@ -183,12 +183,12 @@ OF_ELEMENTS = {"channels": "n", "low": "tmo_float_low(op)", "high": "tmo_float_h
 ADJACENT = {"pixels": 1, "x_pixel": 0, "other_pixel": 0, "x_channel": 1, "other_channel": 1}
 SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
-POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
+POOL_F32 = POOL | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
     "offset": "(int32_t)(window->offset / 4)", "first": FIRST,
     "area": "tmo_float_divisor(k->op, window->area)",
 }  # fmt: skip
-PLACE = {name: given for name, given in POOL.items() if name != "sign"} | {
+PLACE = POOL | {
     "values": "tmo_has_sums(k) ? k->sums + i / 2 : NULL",
     "places": "tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL",
     "y": "out + i", "channels": "k->out_channels / 4", "first": FIRST,
@@ -415,14 +415,15 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
     "pool": (
-        LibraryKernel("tmo_max_pool", scheduled(max_pool_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
+        *(
+            LibraryKernel(name, scheduled(max_pool_pixel(Type.INT8, sign), [jam("c", 4)]), POOL, PIXEL)
+            for name, sign in (("tmo_max_pool", 1), ("tmo_min_pool", -1))
+        ),
         LibraryKernel("tmo_average_pool", scheduled(average_pool_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
         LibraryKernel("tmo_mean", scheduled(mean_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
     ),
     "pool16": (
-        LibraryKernel(
-            "tmo_max_pool_s16", scheduled(max_pool_pixel(Type.INT16), [bind({"sign": 1}), jam("c", 4)]), POOL_S16, PIXEL
-        ),
+        LibraryKernel("tmo_max_pool_s16", scheduled(max_pool_pixel(Type.INT16), [jam("c", 4)]), POOL_S16, PIXEL),
         LibraryKernel(
             "tmo_average_pool_s16", scheduled(average_pool_pixel(Type.INT16), [jam("c", 4)]), POOL_S16, PIXEL
         ),

@@ -8,11 +8,11 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
   int8_t *const y = out + i;
   int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
   const uint32_t pointers = window->count, run = k->whole_rows ? window->columns : 1, channels = k->out_channels / 2;
-  const int32_t offset = (int32_t)(window->offset / 2), first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
-                last = !tmo_adds_sums() || k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16, offset = (int32_t)(window->offset / 2),
+                first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    int32_t r1_0 = -32769, r1_1 = -32769, r1_2 = -32769, r1_3 = -32769;
+    int32_t r1_0 = (int32_t)(low), r1_1 = (int32_t)(low), r1_2 = (int32_t)(low), r1_3 = (int32_t)(low);
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &sums[c];
       int32_t r2_0 = at0[0], r2_1 = at0[1], r2_2 = at0[2], r2_3 = at0[3];
@@ -26,13 +26,11 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
         int32_t r3_0 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]),
                 r3_1 = tmo_int16_at(&x[p][(int32_t)(2 * (1 + c + channels * t + offset))]),
                 r3_2 = tmo_int16_at(&x[p][(int32_t)(2 * (2 + c + channels * t + offset))]),
-                r3_3 = tmo_int16_at(&x[p][(int32_t)(2 * (3 + c + channels * t + offset))]), r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)1),
-                r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)1), r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)1),
-                r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)1);
-        r1_0 = (r1_0 > r4_0 ? r1_0 : r4_0);
-        r1_1 = (r1_1 > r4_1 ? r1_1 : r4_1);
-        r1_2 = (r1_2 > r4_2 ? r1_2 : r4_2);
-        r1_3 = (r1_3 > r4_3 ? r1_3 : r4_3);
+                r3_3 = tmo_int16_at(&x[p][(int32_t)(2 * (3 + c + channels * t + offset))]);
+        r1_0 = (r1_0 > r3_0 ? r1_0 : r3_0);
+        r1_1 = (r1_1 > r3_1 ? r1_1 : r3_1);
+        r1_2 = (r1_2 > r3_2 ? r1_2 : r3_2);
+        r1_3 = (r1_3 > r3_3 ? r1_3 : r3_3);
       }
     }
     if ((uint32_t)((int32_t)(last)) < 1) {
@@ -42,38 +40,33 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
       sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)1), r5_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)1),
-              r5_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)1), r5_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)1),
-              r6_0 = (r5_0 > (int32_t)(low) ? r5_0 : (int32_t)(low)), r6_1 = (r5_1 > (int32_t)(low) ? r5_1 : (int32_t)(low)),
-              r6_2 = (r5_2 > (int32_t)(low) ? r5_2 : (int32_t)(low)), r6_3 = (r5_3 > (int32_t)(low) ? r5_3 : (int32_t)(low)),
-              r7_0 = (r6_0 < (int32_t)(high) ? r6_0 : (int32_t)(high)), r7_1 = (r6_1 < (int32_t)(high) ? r6_1 : (int32_t)(high)),
-              r7_2 = (r6_2 < (int32_t)(high) ? r6_2 : (int32_t)(high)), r7_3 = (r6_3 < (int32_t)(high) ? r6_3 : (int32_t)(high)),
-              r8_0 = r7_0, r8_1 = r7_1, r8_2 = r7_2, r8_3 = r7_3;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r8_0);
-      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r8_1);
-      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r8_2);
-      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r8_3);
+      int32_t r4_0 = (r1_0 < (int32_t)(high) ? r1_0 : (int32_t)(high)), r4_1 = (r1_1 < (int32_t)(high) ? r1_1 : (int32_t)(high)),
+              r4_2 = (r1_2 < (int32_t)(high) ? r1_2 : (int32_t)(high)), r4_3 = (r1_3 < (int32_t)(high) ? r1_3 : (int32_t)(high)),
+              r5_0 = r4_0, r5_1 = r4_1, r5_2 = r4_2, r5_3 = r4_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r5_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r5_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r5_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r5_3);
     }
   }
   for (; c < channels; ++c) {
-    int32_t r1 = -32769;
+    int32_t r1 = (int32_t)(low);
     if ((uint32_t)((int32_t)(first)) < 1) {
       int32_t r2 = sums[c];
       r1 = r2;
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]), r4 = (int32_t)((uint32_t)r3 * (uint32_t)1);
-        r1 = (r1 > r4 ? r1 : r4);
+        int32_t r3 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        r1 = (r1 > r3 ? r1 : r3);
       }
     }
     if ((uint32_t)((int32_t)(last)) < 1) {
       sums[c] = (int32_t)r1;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r5 = (int32_t)((uint32_t)r1 * (uint32_t)1), r6 = (r5 > (int32_t)(low) ? r5 : (int32_t)(low)),
-              r7 = (r6 < (int32_t)(high) ? r6 : (int32_t)(high)), r8 = r7;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r8);
+      int32_t r4 = (r1 < (int32_t)(high) ? r1 : (int32_t)(high)), r5 = r4;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r5);
     }
   }
 }
@@ -121,11 +114,11 @@ void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_
               r5_2 = (r4_2 > (int32_t)(low) ? r4_2 : (int32_t)(low)), r5_3 = (r4_3 > (int32_t)(low) ? r4_3 : (int32_t)(low)),
               r6_0 = (r5_0 < (int32_t)(high) ? r5_0 : (int32_t)(high)), r6_1 = (r5_1 < (int32_t)(high) ? r5_1 : (int32_t)(high)),
               r6_2 = (r5_2 < (int32_t)(high) ? r5_2 : (int32_t)(high)), r6_3 = (r5_3 < (int32_t)(high) ? r5_3 : (int32_t)(high)),
-              r7_0 = r6_0, r7_1 = r6_1, r7_2 = r6_2, r7_3 = r6_3;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r7_0);
-      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r7_1);
-      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r7_2);
-      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r7_3);
+              r7_0 = r6_0, r7_1 = r6_1, r7_2 = r6_2, r7_3 = r6_3, r8_0 = r7_0, r8_1 = r7_1, r8_2 = r7_2, r8_3 = r7_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r8_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r8_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r8_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r8_3);
     }
   }
   for (; c < channels; ++c) {
@@ -145,8 +138,8 @@ void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
       int32_t r4 = tmo_divide_rounded(r1, (int32_t)(area)), r5 = (r4 > (int32_t)(low) ? r4 : (int32_t)(low)),
-              r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high)), r7 = r6;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r7);
+              r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high)), r7 = r6, r8 = r7;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r8);
     }
   }
 }
@@ -200,11 +193,12 @@ void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
               r7_1 = (r6_1 > (int32_t)(low) ? r6_1 : (int32_t)(low)), r7_2 = (r6_2 > (int32_t)(low) ? r6_2 : (int32_t)(low)),
               r7_3 = (r6_3 > (int32_t)(low) ? r6_3 : (int32_t)(low)), r8_0 = (r7_0 < (int32_t)(high) ? r7_0 : (int32_t)(high)),
               r8_1 = (r7_1 < (int32_t)(high) ? r7_1 : (int32_t)(high)), r8_2 = (r7_2 < (int32_t)(high) ? r7_2 : (int32_t)(high)),
-              r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high)), r9_0 = r8_0, r9_1 = r8_1, r9_2 = r8_2, r9_3 = r8_3;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r9_0);
-      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r9_1);
-      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r9_2);
-      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r9_3);
+              r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high)), r9_0 = r8_0, r9_1 = r8_1, r9_2 = r8_2, r9_3 = r8_3, r10_0 = r9_0,
+              r10_1 = r9_1, r10_2 = r9_2, r10_3 = r9_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r10_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r10_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r10_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r10_3);
     }
   }
   for (; c < channels; ++c) {
@@ -225,8 +219,8 @@ void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
       int32_t r4 = (int32_t)((uint32_t)r1 - (uint32_t)0), r5 = tmo_rescale(r4, (int32_t)(multiplier), (int32_t)(shift)),
               r6 = (int32_t)((uint32_t)r5 + (uint32_t)0), r7 = (r6 > (int32_t)(low) ? r6 : (int32_t)(low)),
-              r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high)), r9 = r8;
-      tmo_put_int16(&y[(int32_t)(2 * (c))], r9);
+              r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high)), r9 = r8, r10 = r9;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r10);
     }
   }
 }

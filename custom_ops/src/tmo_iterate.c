@@ -223,7 +223,7 @@ TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { 
  * function lists the pixels under the first window, and adds a constant number of bytes to each address for the next window. */
 TMO_OWN_FRAME static void iterate_inside(execution *f, uint32_t x, uint32_t n, tile_pixels *tile) {
   const place row = current_row(f, &f->out);
-  const bool backwards = tmo_has_part(TMO_PART_REVERSED) && f->in.tensor->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  const bool backwards = tmo_is_backwards(f->in.tensor);
   const int32_t apart = (int32_t)(f->kernel.op->stride_w * f->in.pixel), step = backwards ? -apart : apart;
 #if TMO_CORE_DSP
   const bool two = makes_two_pixels(f);
@@ -261,6 +261,39 @@ TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t e
   }
 }
 
+/* Returns whether an operator is a pool whose outputs do not depend on the order of the pixels under a window. If a build lacks the part
+ * TMO_PART_WHOLE_POOLS, only int16 pools count. */
+static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
+  const bool s8 = tmo_has_part(TMO_PART_WHOLE_POOLS) && (tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN));
+  return s8 || tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL_S16) || tmo_is_kind(op, TMO_OP_MEAN_S16);
+}
+
+/* Returns whether the pixels of each row of a tensor are adjacent in memory, in ascending or descending order. */
+static TMO_ALWAYS_INLINE bool has_adjacent_columns(const tmo_run_state *run, const tmo_tensor *t) {
+  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
+}
+
+/* Returns whether iterate_pool() can compute the operator. */
+static bool pools_columns(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  return is_unordered_pool(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op) && has_adjacent_columns(run, &tensors[op->input[0]]) &&
+         has_adjacent_columns(run, &tensors[op->output]);
+}
+
+/* Computes the output columns from x to `end` - 1 of a pool. The condition pools_columns() must hold. */
+TMO_OWN_FRAME static void iterate_pool(execution *f, uint32_t x, uint32_t end) {
+  const tmo_tensor *const in = f->in.tensor;
+  const int8_t *pixels[TMO_MAX_TAPS];
+  const tmo_taps rows = rows_under(f);
+  const bool backwards = tmo_is_backwards(in);
+  const int32_t step = (int32_t)f->out.pixel;
+  const tmo_window window = rows_window(pixels, rows);
+  const tmo_pool_columns columns = {x, end, (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x), tmo_is_backwards(f->out.tensor) ? -step : step, backwards};
+  for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * f->kernel.op->dilation_h, backwards ? in->width - 1u : 0);
+  f->kernel.whole_rows = true;
+  (tmo_is_s16(f->kernel.op) ? tmo_pool_columns_s16 : tmo_pool_columns_s8)(&f->kernel, &window, &columns);
+}
+
 /* Computes the output columns from x to `end` - 1 of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->current.row);
@@ -296,6 +329,8 @@ static void iterate_columns(execution *f, uint32_t end) {
   if (op->access == 0 && op->n_inputs == 1) {
     if (is_pixelwise(op) && !tmo_is_source(f->run->program, f->in.tensor)) {
       iterate_pixelwise(f, x, end);
+    } else if (pools_columns(f->run, op)) {
+      iterate_pool(f, x, end);
     } else {
       iterate_windows(f, x, end);
     }
@@ -501,7 +536,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
     if (is_whole && tmo_makes_rows(run, op)) return iterate_whole_row(run, op);
   }
 #if TMO_FAST_PIXELS
-  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
+  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !pools_columns(run, op)) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
     return TMO_OK;
   }

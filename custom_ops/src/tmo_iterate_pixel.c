@@ -127,8 +127,6 @@ static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k, 
   return op->kind == TMO_OP_CONV;
 }
 
-static TMO_ALWAYS_INLINE bool is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
-
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
@@ -155,7 +153,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
       list_window(run, &w, 0, taps);
     }
   } else {
-    const bool backwards = is_backwards(in);
+    const bool backwards = tmo_is_backwards(in);
     if (!k.whole_rows) k.whole_rows = takes_rows(op, &k, backwards);
     const uint32_t at = backwards && k.whole_rows ? w.columns.start + w.columns.count - 1u : w.columns.start;
     const uint32_t first = (backwards ? in->width - 1u - at : at) * k.in_channels;

@@ -12,11 +12,31 @@ static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) 
 static bool is_mean(const tmo_op *op) { return tmo_has_kind(TMO_OP_MEAN) && op->kind == TMO_OP_MEAN; }
 
 static tmo_make_pixel *pool_of(const tmo_op *op) {
-  if (is_extreme(op)) return tmo_max_pool;
+  if (is_extreme(op)) return op->smallest ? tmo_min_pool : tmo_max_pool;
   return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
 }
 
+/* Computes output pixels of a pool without sums. The function `pool` computes one pixel. */
+TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns, tmo_kernel_s8 *pool) {
+  const tmo_op *const op = k->op;
+  tmo_window v = *rows;
+  int8_t *out = columns->out;
+  for (uint32_t x = columns->x; x < columns->end; ++x, out += columns->step) {
+    const tmo_taps taps = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, k->in_width);
+    v.columns = (uint16_t)taps.count;
+    v.offset = (columns->backwards ? k->in_width - taps.start - taps.count : taps.start) * k->in_channels;
+    v.area = v.count * taps.count;
+    pool(k, &v, out);
+  }
+}
+
 #if TMO_CORE_DSP
+/* Computes a row of a pool without sums. */
+static void pool_row(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
+  const tmo_pool_columns columns = {0, k->out_width, out, (int32_t)k->out_channels, false};
+  pool_columns(k, rows, &columns, pool);
+}
+
 enum { MOST_ADDED = 256 }; /* the sum of at most 256 bytes fits int16 */
 
 static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
@@ -55,28 +75,35 @@ static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
   return (int32_t)(n == 2 ? two : two | (uint32_t)(uint8_t)x[2] << 16);
 }
 
-/* Computes an output pixel of one to three channels. */
-TMO_OWN_FRAME static void pool_bytes(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
-  const uint32_t n = k->out_channels, bytes = n * (tmo_reads_rows(k) ? v->columns : 1u);
-  const bool extreme = is_extreme(k->op);
+/* Computes an output pixel of n channels. The number n is at most 3. */
+static TMO_ALWAYS_INLINE void pool_few(const tmo_kernel *k, const tmo_window *v, uint32_t n, bool extreme, int8_t *out) {
+  const uint32_t bytes = n * (tmo_reads_rows(k) ? v->columns : 1u), offset = v->offset;
   int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;
   for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
-    const int8_t *x = *row + v->offset;
+    const int8_t *x = *row + offset;
     for (const int8_t *const last = x + bytes; x != last; x += n) {
       const int32_t word = channels_at(x, n);
       if (extreme) {
         greatest = tmo_greater_bytes(greatest, word);
       } else {
         even = tmo_even_bytes(even, word);
-        odd = tmo_odd_bytes(odd, word);
+        if (n > 1) odd = tmo_odd_bytes(odd, word);
       }
     }
   }
-  for (uint32_t c = 0; c < n; ++c, greatest >>= 8) {
+  const int32_t area = (int32_t)v->area, low = k->op->act_min, high = k->op->act_max;
+  TMO_UNROLLED for (uint32_t c = 0; c < n; ++c, greatest >>= 8) {
     const int32_t sum = c == 1 ? (int16_t)odd : c == 2 ? even >> 16 : (int16_t)even;
-    out[c] = tmo_clamp(extreme ? (int8_t)greatest : tmo_divide_rounded(sum, (int32_t)v->area), k->op->act_min, k->op->act_max);
+    out[c] = (int8_t)tmo_clamp(extreme ? (int8_t)greatest : tmo_divide_rounded(sum, area), low, high);
   }
 }
+
+TMO_OWN_FRAME static void max_one(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 1, true, out); }
+TMO_OWN_FRAME static void max_two(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 2, true, out); }
+TMO_OWN_FRAME static void max_three(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 3, true, out); }
+TMO_OWN_FRAME static void average_one(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 1, false, out); }
+TMO_OWN_FRAME static void average_two(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 2, false, out); }
+TMO_OWN_FRAME static void average_three(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_few(k, v, 3, false, out); }
 
 /* The output pixel must have at least four channels. */
 TMO_OWN_FRAME static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
@@ -95,7 +122,8 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   const tmo_op *const op = k->op;
   if (!tmo_has_part(TMO_PART_WHOLE_POOLS) || tmo_has_sums(k)) return NULL;
   if (is_extreme(op) ? op->smallest : is_mean(op) || (uint32_t)op->kernel_h * op->kernel_w > MOST_ADDED) return NULL;
-  return k->out_channels >= 4 ? pool_words : pool_bytes;
+  static tmo_kernel_s8 *const few[2][3] = {{average_one, average_two, average_three}, {max_one, max_two, max_three}};
+  return k->out_channels >= 4 ? pool_words : few[is_extreme(op)][k->out_channels - 1];
 }
 
 /* Limits and sizes for an output pixel of an int16 pool. All channels have the same limits and sizes. */
@@ -104,6 +132,7 @@ typedef struct {
   uint32_t offset, bytes; /* in each input row, the bytes under the window: offset of the first byte, and number of bytes */
   uint32_t pixel;         /* distance in bytes between two adjacent pixels */
   int32_t least, most;    /* limits of the outputs, each stored in both halves of a word */
+  bool limited;           /* whether the limits are narrower than the range of int16 */
   int32_t area;           /* number of pixels under the window */
 } pool_pixels;
 
@@ -130,7 +159,7 @@ static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint
   }
   TMO_UNROLLED for (uint32_t i = 0; i < n; i += 2) {
     const int32_t pool = greatest ? pools[i / 2] : tmo_low_halves(sums[i], sums[i + 1]);
-    const int32_t two = tmo_lesser_halves(tmo_greater_halves(pool, p->least), p->most);
+    const int32_t two = p->limited ? tmo_lesser_halves(tmo_greater_halves(pool, p->least), p->most) : pool;
     if (n == 1) {
       tmo_put_int16(out + c, two);
     } else {
@@ -144,7 +173,7 @@ static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v
   const int32_t range = k->op->range_s16;
   const pool_pixels p = {
       v->pixels, v->pixels + v->count, v->offset, bytes * (tmo_reads_rows(k) ? v->columns : 1u), bytes,
-      tmo_low_halves(range, range), tmo_high_halves(range, range), (int32_t)v->area,
+      tmo_low_halves(range, range), tmo_high_halves(range, range), (uint32_t)range != 0x7FFF8000u, (int32_t)v->area,
   };
   uint32_t c = 0;
   for (; c + 8 <= bytes; c += 8) pool_halves(&p, c, 4, greatest, out);
@@ -157,19 +186,6 @@ static TMO_ALWAYS_INLINE void pool_each(const tmo_kernel *k, const tmo_window *v
 
 TMO_OWN_FRAME static void max_pool_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, true, out); }
 TMO_OWN_FRAME static void average_halves(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_each(k, v, false, out); }
-
-/* Computes a row of a pool without sums. The function `pool` computes one pixel. */
-TMO_OWN_FRAME static void pool_row(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
-  const tmo_op *const op = k->op;
-  tmo_window v = *rows;
-  for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
-    const tmo_taps taps = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, k->in_width);
-    v.columns = (uint16_t)taps.count;
-    v.offset = taps.start * k->in_channels;
-    v.area = v.count * taps.count;
-    pool(k, &v, out);
-  }
-}
 
 #endif
 
@@ -249,6 +265,17 @@ void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
 
 void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }
 
+void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns) {
+#if TMO_CORE_DSP
+  tmo_kernel_s8 *const pool = pool_bytes_of(k);
+  if (pool != NULL) {
+    pool_columns(k, rows, columns, pool);
+    return;
+  }
+#endif
+  pool_columns(k, rows, columns, tmo_pool_pixel_s8);
+}
+
 static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_MAX_POOL_S16)) return tmo_max_pool_s16;
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
@@ -313,4 +340,15 @@ void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   }
 #endif
   pool_s16_of(k->op)(k, window, 0, out);
+}
+
+void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns) {
+#if TMO_CORE_DSP
+  tmo_kernel_s8 *const pool = pool_halves_of(k);
+  if (pool != NULL) {
+    pool_columns(k, rows, columns, pool);
+    return;
+  }
+#endif
+  pool_columns(k, rows, columns, tmo_pool_pixel_s16);
 }

@@ -116,10 +116,12 @@ def depthwise_sums(b: Builder) -> None:
         b.ram_store(sums, total, c)
 
 
-def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
+def _pool(
+    b: Builder, kind: Type, initial: Index | int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]
+) -> None:
     """Each call of the kernel continues the sums of the previous call."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
-    offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
+    offset, first, last = b.parameters("offset", "first", "last")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
@@ -131,21 +133,32 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
         with b.inside(last, 1):
             b.ram_store(sums, total, c)
         with b.inside(last - 1, 1):
-            b.ram_store(y, b.clamp(output(total), (low, high), kind), c)
+            b.ram_store(y, b.compute("copy", kind, output(total)), c)
 
 
-def max_pool_pixel(kind: Type) -> KernelProgram:
-    """With the parameter `sign`, which is 1 or -1, the kernel finds the largest or the smallest value of a window."""
+def max_pool_pixel(kind: Type, sign: int = 1) -> KernelProgram:
+    """If `sign` is 1, the kernel finds the largest value of a window, and if `sign` is -1, the smallest value. The
+    search begins with one limit of the outputs, so only the other limit remains for the end.
+    """
 
     def describe(b: Builder) -> None:
-        (sign,) = b.parameters("sign")
+        low, high = b.parameters("low", "high")
 
-        def signed(value: Reg) -> Reg:
-            return b.compute("mul", INT32, value, sign)
+        def take(most: Reg, x: Reg) -> None:
+            b.update("max" if sign > 0 else "min", most, x)
 
-        _pool(b, kind, kind.least - 1, lambda most, x: b.update("max", most, signed(x)), signed)
+        def output(most: Reg) -> Reg:
+            return b.compute("min", INT32, most, high) if sign > 0 else b.compute("max", INT32, most, low)
 
-    return kernel("y[c] = the greatest sign * x[p, c], times sign, clamped", "max_pool_pixel")(describe)
+        _pool(b, kind, low if sign > 0 else high, take, output)
+
+    most = "greatest" if sign > 0 else "smallest"
+    return kernel(f"y[c] = the {most} x[p, c], clamped", "max_pool_pixel" if sign > 0 else "min_pool_pixel")(describe)
+
+
+def _clamped(b: Builder, value: Reg, kind: Type) -> Reg:
+    low, high = b.parameters("low", "high")
+    return b.clamp(value, (low, high), kind)
 
 
 def average_pool_pixel(kind: Type) -> KernelProgram:
@@ -153,7 +166,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
         (area,) = b.extents("area")
         _pool(
             b, kind, 0, lambda total, x: b.update("add", total, x),
-            lambda total: b.compute("divide_rounded", INT32, total, area),
+            lambda total: _clamped(b, b.compute("divide_rounded", INT32, total, area), kind),
         )  # fmt: skip
 
     return kernel("y[c] = sum over p of x[p, c] / area, halves away from zero, clamped", "average_pool_pixel")(describe)
@@ -166,7 +179,7 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
         def output(total: Reg) -> Reg:
             scaled = b.rescale(b.compute("sub", INT32, total, area * zero_in), multiplier, shift)
-            return b.compute("add", INT32, scaled, zero_out)
+            return _clamped(b, b.compute("add", INT32, scaled, zero_out), kind)
 
         _pool(b, kind, 0, lambda total, x: b.update("add", total, x), output)
 

@@ -167,6 +167,9 @@ static TMO_ALWAYS_INLINE bool tmo_is_reversed(const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
 }
 
+/* Returns whether the pixels of each row of a tensor are stored in descending order. */
+static TMO_ALWAYS_INLINE bool tmo_is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
+
 /* Returns the offset in bytes of row y of a tensor without column windows, relative to the base of the tensor. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   const uint32_t row = tmo_is_reversed(t) ? t->height - 1u - y : tmo_remainder(y, t->depth);

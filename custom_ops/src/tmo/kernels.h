@@ -173,10 +173,22 @@ TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, u
 /* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
-TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;
+TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_min_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_depthwise_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
+
+/* Adjacent output pixels of a pool, from column x to column `end` - 1. */
+typedef struct {
+  uint32_t x, end;
+  int8_t *out;    /* address of the pixel in column x */
+  int32_t step;   /* distance in bytes from an output pixel to the pixel in the next column; negative if columns are in descending order */
+  bool backwards; /* whether the pixels of an input row are in descending order; the window lists the lowest address of each row */
+} tmo_pool_columns;
+
+/* Compute output pixels of a pool without sums, from whole input rows. */
+TMO_LINKAGE void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns);
+TMO_LINKAGE void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns);
 
 /* Returns the function that computes a pixel of a CONV_S16 or DEPTHWISE_S16 operator. */
 static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {

@@ -147,7 +147,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* adding `width - 1` to the position moves it back by one pixel, because positions wrap at the width */
-    const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
+    const bool is_reversed = tmo_is_backwards(t);
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
   }
