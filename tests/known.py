@@ -12,6 +12,7 @@ from moving import concatenation, depth_to_space, resize, split, strided_slice, 
 from streaming import Streaming
 
 S2 = (2, 2)
+SIGMOID = (1 / 256, -128)
 
 
 def relu(net: Net, y: int) -> int:
@@ -56,23 +57,40 @@ def classifier(net: Net, x: int, classes: int) -> bytes:
     return classified(net, x, classes, pooled=False)
 
 
-def micro_speech(net: Net) -> bytes:
-    return classifier(net, depthwise(net, net.input((1, 49, 40, 1)), (10, 8), S2, multiplier=8), 4)
+def micro_speech(
+    net: Net,
+    shape: Sequence[int] = (1, 49, 40, 1),
+    kernel: Pair = (10, 8),
+    stride: Pair = S2,
+    multiplier: int = 8,
+    classes: int = 4,
+) -> bytes:
+    """Add a network like TFLM's micro_speech, with a depthwise layer that computes several channels from one."""
+    return classifier(net, depthwise(net, net.input(shape), kernel, stride, multiplier=multiplier), classes)
 
 
-def tiny_conv(net: Net) -> bytes:
-    return classifier(net, conv(net, net.input((1, 49, 40, 1)), 8, (10, 8), S2), 12)
+def tiny_conv(
+    net: Net, shape: Sequence[int] = (1, 49, 40, 1), channels: int = 8, kernel: Pair = (10, 8), classes: int = 12
+) -> bytes:
+    return classifier(net, conv(net, net.input(shape), channels, kernel, S2), classes)
 
 
-def ds_cnn(net: Net, channels: int = 48, groups: int = 3) -> bytes:
-    y = conv(net, net.input((1, 49, 10, 1)), channels, (10, 4), S2)
-    for _ in range(groups):
-        y = separable(net, y, channels)
-    return classified(net, y, 12)
+def ds_cnn(
+    net: Net,
+    channels: int = 48,
+    kernels: Sequence[int] = (3, 3, 3),
+    shape: Sequence[int] = (1, 49, 10, 1),
+    window: Sequence[Pair] = ((10, 4), S2),
+    classes: int = 12,
+) -> bytes:
+    y = conv(net, net.input(shape), channels, *window)
+    for kernel in kernels:
+        y = separable(net, y, channels, kernel=kernel)
+    return classified(net, y, classes)
 
 
 def ds_cnn_large(net: Net) -> bytes:
-    return ds_cnn(net, 76, 4)
+    return ds_cnn(net, 76, (3, 3, 3, 3))
 
 
 def narrow_resnet(net: Net) -> bytes:
@@ -83,11 +101,17 @@ def narrow_resnet(net: Net) -> bytes:
     return classified(net, y, 12)
 
 
-def svdf_keyword(net: Net) -> bytes:
-    y = net.input((1, 40), (0.05, -3))
-    for units, memory in ((96, 8), (64, 6), (48, 6)):
-        y = svdf(net, y, units, memory=memory, state=(0.08, 0))
-    return net.model(net.softmax(net.fully_connected(y, 4, out=(0.1, 0))))
+def svdf_keyword(
+    net: Net,
+    inputs: int = 40,
+    layers: Sequence[tuple[int, int, int]] = ((96, 1, 8), (64, 1, 6), (48, 1, 6)),
+    classes: int = 4,
+) -> bytes:
+    """The argument `layers` has the units, the rank and the memory of each layer."""
+    y = net.input((1, inputs), (0.05, -3))
+    for units, rank, memory in layers:
+        y = svdf(net, y, units, rank=rank, memory=memory, state=(0.08, 0))
+    return net.model(net.softmax(net.fully_connected(y, classes, out=(0.1, 0))))
 
 
 def crnn(net: Net) -> bytes:
@@ -96,62 +120,90 @@ def crnn(net: Net) -> bytes:
     return net.model(net.fully_connected(lstm(net, y, 24), 4))
 
 
-def wake_word(net: Net) -> bytes:
+def wake_word(
+    net: Net,
+    rows: int = 3,
+    channels: int = 32,
+    layers: Sequence[Pair] = ((5, 48), (9, 64), (13, 64), (21, 64)),
+    last: int = 9,
+) -> bytes:
+    """The argument `layers` has the rows of each window and its channels."""
     streaming = Streaming(net)
-    x = net.input((1, 3, 1, 40))
-    x = conv(net, streaming.window("first", x, 2, first=-3), 32, (5, 1), (3, 1), padding="VALID")
-    for k, (length, channels) in enumerate(((5, 48), (9, 64), (13, 64), (21, 64))):
-        rows = streaming.window(f"s{k}", x, length - 1, first=-128)
-        x = conv(net, depthwise(net, rows, (length, 1), padding="VALID"), channels, 1)
-    rows = streaming.window("last", x, 9, first=-128)
-    y = net.fully_connected(rows, 1)
-    return net.model(net.unary("LOGISTIC", y, out=(1 / 256, -128)))
+    x = streaming.window("first", net.input((1, rows, 1, 40)), 5 - rows, first=-3)
+    x = conv(net, x, channels, (5, 1), (rows, 1), padding="VALID")
+    for k, (length, wide) in enumerate(layers):
+        rows_of = streaming.window(f"s{k}", x, length - 1, first=-128)
+        x = conv(net, depthwise(net, rows_of, (length, 1), padding="VALID"), wide, 1)
+    y = net.fully_connected(streaming.window("last", x, last, first=-128), 1)
+    return net.model(net.unary("LOGISTIC", y, out=SIGMOID))
 
 
-def wake_word_v1(net: Net) -> bytes:
+def wake_word_v1(
+    net: Net,
+    bands: int = 40,
+    layers: Sequence[tuple[int, Pair, int]] = ((12, (5, 4), 3), (16, (7, 3), 2), (24, (9, 3), 2)),
+    kept: int = 11,
+    units: int = 32,
+) -> bytes:
+    """The argument `layers` has the channels, the window and the horizontal stride of each convolution."""
+    streaming, x = Streaming(net), net.input((1, 1, bands, 1))
+    for name, (channels, kernel, stride) in zip(("frames", "b", "c"), layers, strict=False):
+        x = streaming.window(name, x, kernel[0] - 1, first=-3 if name == "frames" else -128)
+        x = conv(net, x, channels, kernel, (1, stride), padding="VALID")
+    y = net.fully_connected(streaming.window("d", x, kept, first=-128), units, activation="RELU")
+    return net.model(net.unary("LOGISTIC", net.fully_connected(relu(net, y), 1), out=SIGMOID))
+
+
+def mixed_windows(
+    net: Net, channels: int = 30, rows: int = 2, length: int = 4, layers: Sequence[Pair] = ((5, 9), (7, 11), (9, 15))
+) -> bytes:
+    """The argument `layers` has the rows of both windows of each layer."""
     streaming = Streaming(net)
-    x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
-    x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")
-    x = conv(net, streaming.window("b", x, 6, first=-128), 16, (7, 3), (1, 2), padding="VALID")
-    x = conv(net, streaming.window("c", x, 8, first=-128), 24, (9, 3), (1, 2), padding="VALID")
-    rows = streaming.window("d", x, 11, first=-128)
-    y = relu(net, net.fully_connected(rows, 32, activation="RELU"))
-    return net.model(net.unary("LOGISTIC", net.fully_connected(y, 1), out=(1 / 256, -128)))
-
-
-def mixed_windows(net: Net) -> bytes:
-    streaming = Streaming(net)
-    x = conv(net, streaming.window("a", net.input((1, 2, 1, 40)), 3, first=-3), 30, (4, 1), (2, 1), padding="VALID")
-    for k, lengths in enumerate(((5, 9), (7, 11), (9, 15))):
+    x = streaming.window("a", net.input((1, rows, 1, 40)), length - 1, first=-3)
+    x = conv(net, x, channels, (length, 1), (rows, 1), padding="VALID")
+    for k, lengths in enumerate(layers):
         parts = split(net, streaming.window(f"m{k}", x, lengths[1] - 1, first=-128), 3, 2)
-        halves = []
-        for part, length in zip(parts, lengths, strict=True):
-            rows = part if length == lengths[1] else streaming.last(part, length)
-            halves.append(net.depthwise_conv2d(rows, kernel=(length, 1), padding="VALID", out=(0.1, 0)))
-        x = conv(net, concatenation(net, halves, 3), 30, 1)
-    return net.model(net.unary("LOGISTIC", net.fully_connected(x, 1), out=(1 / 256, -128)))
+        halves = [
+            net.depthwise_conv2d(part, kernel=(length, 1), padding="VALID", out=(0.1, 0))
+            for part, length in zip((streaming.last(parts[0], lengths[0]), parts[1]), lengths, strict=True)
+        ]
+        x = conv(net, concatenation(net, halves, 3), channels, 1)
+    return net.model(net.unary("LOGISTIC", net.fully_connected(x, 1), out=SIGMOID))
 
 
-def mobilenet_v1(net: Net) -> bytes:
-    y = conv(net, net.input((1, 64, 64, 3)), 8, 3, 2)
-    for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1)):
+def mobilenet_v1(
+    net: Net,
+    shape: Sequence[int] = (1, 64, 64, 3),
+    layers: Sequence[Pair] = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1)),
+    classes: int = 2,
+) -> bytes:
+    """The argument `layers` has the channels and the stride of each layer."""
+    y = conv(net, net.input(shape), 8, 3, 2)
+    for channels, stride in layers:
         y = separable(net, y, channels, stride)
-    return classified(net, y, 2)
+    return classified(net, y, classes)
 
 
-def mobilenet_v2(net: Net) -> bytes:
-    y = inverted(net, conv(net, net.input((1, 56, 56, 3)), 16, 3, 2), 8, expand=1)
-    for channels, stride in ((8, 2), (8, 1), (16, 2), (16, 1), (24, 1), (40, 2), (40, 1)):
-        y = inverted(net, y, channels, stride=stride)
-    return classified(net, conv(net, y, 160, 1), 10)
+def mobilenet_v2(
+    net: Net,
+    side: int = 56,
+    first: int = 16,
+    layers: Sequence[tuple[int, int, int, int]] = (
+        (8, 6, 3, 2), (8, 6, 3, 1), (16, 6, 3, 2), (16, 6, 3, 1), (24, 6, 3, 1), (40, 6, 3, 2), (40, 6, 3, 1)
+    ),
+    last: int = 160,
+    classes: int = 10,
+) -> bytes:  # fmt: skip
+    """The argument `layers` has the channels, the expansion, the window and the stride of each layer."""
+    y = inverted(net, conv(net, net.input((1, side, side, 3)), first, 3, 2), 8, expand=1)
+    for channels, expand, kernel, stride in layers:
+        y = inverted(net, y, channels, expand=expand, kernel=kernel, stride=stride)
+    return classified(net, conv(net, y, last, 1) if last else y, classes)
 
 
 def searched(net: Net) -> bytes:
-    y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
-    y = inverted(net, y, 8, expand=1)
-    for channels, expand, kernel, stride in ((16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)):
-        y = inverted(net, y, channels, expand=expand, kernel=kernel, stride=stride)
-    return classified(net, y, 2)
+    layers = (16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)
+    return mobilenet_v2(net, 48, 16, layers, 0, 2)
 
 
 def efficient(net: Net) -> bytes:
@@ -160,34 +212,52 @@ def efficient(net: Net) -> bytes:
         wide = depthwise(net, conv(net, y, 4 * net.shape(y)[3], 1), 3, stride)
         c = net.shape(wide)[3]
         gate = net.conv2d(conv(net, net.mean(wide, (1, 2)), c // 4, 1), c)
-        gate = net.unary("LOGISTIC", gate, out=(1 / 256, -128))
+        gate = net.unary("LOGISTIC", gate, out=SIGMOID)
         z = net.conv2d(net.binary("MUL", wide, gate, out=net.affine(wide)), channels)
         y = net.add(y, z) if net.shape(y) == net.shape(z) else z
     return classified(net, y, 10)
 
 
-def wide_resnet(net: Net) -> bytes:
-    y = conv(net, net.input((1, 16, 16, 3)), 16)
-    for channels, stride in ((48, 1), (64, 2), (96, 2)):
+def wide_resnet(
+    net: Net, side: int = 16, first: int = 16, layers: Sequence[Pair] = ((48, 1), (64, 2), (96, 2))
+) -> bytes:
+    """The argument `layers` has the channels and the stride of each layer."""
+    y = conv(net, net.input((1, side, side, 3)), first)
+    for channels, stride in layers:
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
-        right = net.conv2d(y, channels, stride=_pair(stride))
+        right = y if net.shape(y) == net.shape(left) else net.conv2d(y, channels, stride=_pair(stride))
         y = relu(net, net.add(left, right, activation="RELU"))
     return classified(net, y, 10)
 
 
-def lenet(net: Net) -> bytes:
-    y = net.pool(conv(net, net.input((1, 28, 28, 1)), 6, 5, padding="VALID"), kind="MAX_POOL_2D")
-    y = net.pool(conv(net, y, 16, 5, padding="VALID"), kind="MAX_POOL_2D")
-    y = relu(net, net.fully_connected(y, 120, activation="RELU"))
-    y = relu(net, net.fully_connected(y, 84, activation="RELU"))
-    return classifier(net, y, 10)
+def lenet(
+    net: Net,
+    layers: Sequence[tuple[int, int, str]] = ((6, 5, "VALID"), (16, 5, "VALID")),
+    kind: str = "MAX_POOL_2D",
+    units: Sequence[int] = (120, 84),
+) -> bytes:
+    """The argument `layers` has the channels, the window and the padding of each convolution."""
+    y = net.input((1, 28, 28, 1))
+    for channels, kernel, padding in layers:
+        y = net.pool(conv(net, y, channels, kernel, padding=padding), kind=kind)
+    return classifier(net, _dense(net, y, units), 10)
 
 
-def vgg(net: Net) -> bytes:
-    y = net.input((1, 32, 32, 3))
-    for channels in (12, 24, 40):
-        y = net.pool(conv(net, conv(net, y, channels), channels), kind="MAX_POOL_2D")
-    return classifier(net, relu(net, net.fully_connected(y, 48, activation="RELU")), 10)
+def _dense(net: Net, y: int, units: Sequence[int]) -> int:
+    for count in units:
+        y = relu(net, net.fully_connected(y, count, activation="RELU"))
+    return y
+
+
+def vgg(
+    net: Net, side: int = 32, layers: Sequence[int] = (12, 24, 40), times: int = 2, units: int = 48, classes: int = 10
+) -> bytes:
+    y = net.input((1, side, side, 3))
+    for channels in layers:
+        for _ in range(times):
+            y = conv(net, y, channels)
+        y = net.pool(y, kind="MAX_POOL_2D")
+    return classifier(net, _dense(net, y, [units]), classes)
 
 
 def inception(net: Net) -> bytes:
@@ -210,12 +280,20 @@ def joined(net: Net, branches: Sequence[int]) -> int:
     return concatenation(net, branches, 3)
 
 
-def squeezenet(net: Net) -> bytes:
-    y = net.pool(conv(net, net.input((1, 48, 48, 3)), 24, 3, 2), kernel=(3, 3), kind="MAX_POOL_2D")
-    for squeeze, expand in ((8, 24), (8, 24), (12, 36)):
+def squeezenet(
+    net: Net,
+    shape: Sequence[int] = (1, 48, 48, 3),
+    first: Pair = (24, 3),
+    window: Pair = (3, 3),
+    modules: Sequence[Pair] = ((8, 24), (8, 24), (12, 36)),
+    classes: int = 10,
+) -> bytes:
+    """The argument `modules` has two numbers of channels for each module: after squeezing, and of each convolution."""
+    y = net.pool(conv(net, net.input(shape), *first, 2), kernel=window, kind="MAX_POOL_2D")
+    for squeeze, expand in modules:
         s = conv(net, y, squeeze, 1)
         y = joined(net, [conv(net, s, expand, 1), conv(net, s, expand, 3)])
-    return classified(net, conv(net, y, 10, 1), 10)
+    return classified(net, conv(net, y, classes, 1), classes)
 
 
 def densenet(net: Net) -> bytes:
@@ -242,13 +320,12 @@ def unet(net: Net) -> bytes:
     c = conv(net, net.pool(b, kind="MAX_POOL_2D"), 24, out=same)
     up = conv(net, concatenation(net, [resize(net, c, (16, 16)), b], 3), 16, out=same)
     up = conv(net, concatenation(net, [resize(net, up, (32, 32)), a], 3), 8)
-    return net.model(net.unary("LOGISTIC", net.conv2d(up, 1), out=(1 / 256, -128)))
+    return net.model(net.unary("LOGISTIC", net.conv2d(up, 1), out=SIGMOID))
 
 
-def super_resolution(net: Net) -> bytes:
-    y = conv(net, net.input((1, 24, 24, 1)), 24, 5)
-    y = net.conv2d(conv(net, y, 12), 4, kernel=(3, 3))
-    return net.model(depth_to_space(net, y, 2))
+def super_resolution(net: Net, side: int = 24, channels: Pair = (24, 12), factor: int = 2) -> bytes:
+    y = conv(net, conv(net, net.input((1, side, side, 1)), channels[0], 5), channels[1])
+    return net.model(depth_to_space(net, net.conv2d(y, factor**2, kernel=(3, 3)), factor))
 
 
 def upscaler(net: Net) -> bytes:
@@ -273,17 +350,19 @@ def heads(net: Net) -> bytes:
         _, h, w, _ = net.shape(m)
         boxes.append(net.reshape(net.conv2d(m, 12, kernel=(3, 3), out=(0.1, 0)), (1, h * w * 3, 4)))
         scores.append(net.reshape(net.conv2d(m, 9, kernel=(3, 3), out=(0.25, 0)), (1, h * w * 3, 3)))
-    score = net.unary("LOGISTIC", concatenation(net, scores, 1), out=(1 / 256, -128))
+    score = net.unary("LOGISTIC", concatenation(net, scores, 1), out=SIGMOID)
     return net.model(concatenation(net, boxes, 1), score)
 
 
-def detector(net: Net) -> bytes:
-    y = net.input((1, 48, 48, 3))
-    for channels in (8, 16, 24):
-        y = net.conv2d(y, channels, kernel=(3, 3))
+def detector(
+    net: Net, shape: Sequence[int] = (1, 48, 48, 3), layers: Sequence[int] = (8, 16, 24), channels: int = 14
+) -> bytes:
+    y = net.input(shape)
+    for wide in layers:
+        y = net.conv2d(y, wide, kernel=(3, 3))
         y = net.unary("LEAKY_RELU", y, out=net.affine(y), options=schema.LeakyReluOptionsT(alpha=0.1))
         y = net.pool(y, kind="MAX_POOL_2D")
-    return net.model(net.conv2d(y, 14))
+    return net.model(net.conv2d(y, channels))
 
 
 def ecg(net: Net) -> bytes:
@@ -332,18 +411,12 @@ def attention(net: Net) -> bytes:
     return net.model(net.fully_connected(net.mean(y, (1, 2)), 4))
 
 
-def dense_autoencoder(net: Net) -> bytes:
-    y = net.input((1, 320))
-    for units in (96, 96, 8, 96, 96):
-        y = relu(net, net.fully_connected(y, units, activation="RELU"))
-    return net.model(net.fully_connected(y, 320))
+def dense_autoencoder(net: Net, values: int = 320, units: Sequence[int] = (96, 96, 8, 96, 96)) -> bytes:
+    return net.model(net.fully_connected(_dense(net, net.input((1, values)), units), values))
 
 
-def tabular(net: Net) -> bytes:
-    y = net.input((1, 30))
-    for units in (64, 33, 16):
-        y = relu(net, net.fully_connected(y, units, activation="RELU"))
-    return classifier(net, y, 3)
+def tabular(net: Net, values: int = 30, units: Sequence[int] = (64, 33, 16), classes: int = 3) -> bytes:
+    return classifier(net, _dense(net, net.input((1, values)), units), classes)
 
 
 def vibration(net: Net) -> bytes:
