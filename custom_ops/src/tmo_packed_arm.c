@@ -132,8 +132,8 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
   int8_t *y = out;
   uint32_t left = n;
   for (; left >= 4; left -= 4, half += 4, other += 4, y += 4) {
-    int8_t sums[4];
-    TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i) sums[i] = sum_dsp(half[i], other[i], &s);
+    const int8_t sums[4] = {sum_dsp(half[0], other[0], &s), sum_dsp(half[1], other[1], &s), sum_dsp(half[2], other[2], &s),
+                            sum_dsp(half[3], other[3], &s)};
     memcpy(y, sums, 4);
   }
   for (; left > 0; --left, ++half, ++other, ++y) *y = sum_dsp(*half, *other, &s);

@@ -15,13 +15,13 @@ from concurrent.futures.process import BrokenProcessPool
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from soak.cases import KINDS, Failure, Work
+from soak.cases import KINDS, Failure, work
 
 
-def apart(work: Work, cases: range) -> list[Failure]:
+def apart(kind: str, cases: range) -> list[Failure]:
     try:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-            return process.submit(work, cases).result()
+            return process.submit(work, kind, cases).result()
     except BrokenProcessPool as ended:
         return [Failure(cases, str(ended))]
 
@@ -43,15 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.count < 1 or args.jobs < 1:
         parser.error("count and jobs are at least 1")
     end = args.first + args.count
-    work, most = KINDS[args.kind]
-    chunk = max(1, min(most, -(-args.count // args.jobs)))
+    chunk = max(1, min(KINDS[args.kind][1], -(-args.count // args.jobs)))
     chunks = [range(at, min(at + chunk, end)) for at in range(args.first, end, chunk)]
     failures = 0
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress, ThreadPoolExecutor(args.jobs) as pool:
         bar = progress.add_task(args.kind, total=args.count)
-        tasks = {pool.submit(apart, work, cases): cases for cases in chunks}
+        tasks = {pool.submit(apart, args.kind, cases): cases for cases in chunks}
         for task in as_completed(tasks):
             for failure in task.result():
                 progress.console.print(told(args.kind, failure), markup=False, highlight=False, soft_wrap=True)

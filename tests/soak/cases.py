@@ -62,14 +62,6 @@ class Failure(NamedTuple):
     detail: str
 
 
-def networks(cases: range) -> list[Failure]:
-    return drawn(cases, examine)
-
-
-def int16(cases: range) -> list[Failure]:
-    return drawn(cases, examine, recipes(sets=(INT16,)))
-
-
 def floats(cases: range) -> list[Failure]:
 
     def examine_one(recipe: Recipe) -> None:
@@ -78,17 +70,9 @@ def floats(cases: range) -> list[Failure]:
     return drawn(cases, examine_one, float_recipes())
 
 
-def tails(cases: range) -> list[Failure]:
-    return drawn(cases, examine, recipes(sets=(TAILS,)))
-
-
 def columns(cases: range) -> list[Failure]:
     with patch.object(exchanged, "WORTH", 0):
         return drawn(cases, examine, recipes(sets=(COLUMNS,)))
-
-
-def long(cases: range) -> list[Failure]:
-    return each(cases, examine_long)
 
 
 def drawn(
@@ -102,26 +86,6 @@ def drawn(
     except BaseException:
         return [Failure(cases, traceback.format_exc())]
     return []
-
-
-def builtin(cases: range) -> list[Failure]:
-    return drawn(cases, examine_builtin)
-
-
-def devices(cases: range) -> list[Failure]:
-    return drawn(cases, examine_devices)
-
-
-def sums(cases: range) -> list[Failure]:
-    return drawn(cases, examine_parts)
-
-
-def plans(cases: range) -> list[Failure]:
-    return each(cases, examine_forced)
-
-
-def damaged_plans(cases: range) -> list[Failure]:
-    return each(cases, examine_damaged)
 
 
 def files(cases: range) -> list[Failure]:
@@ -148,10 +112,6 @@ def builds(cases: range) -> list[Failure]:
     needs = Needs(WHOLE.kinds, WHOLE.packings, sum(1 << part for part in Part if rng.random() < share))
     command = " ".join([SANITIZED, "-w", *part_of(needs)])  # A library that lacks parts may have unused functions.
     return damaged(cases, folder, without_listed_parts(write_samples(folder)), ((command, len(cases)),))
-
-
-def spills(cases: range) -> list[Failure]:
-    return each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed)))
 
 
 def damaged(
@@ -238,27 +198,11 @@ def races(cases: range) -> list[Failure]:
     return failures
 
 
-def modules(cases: range) -> list[Failure]:
-    return each(cases, examine_module)
-
-
 def float_modules(cases: range) -> list[Failure]:
     def examine_one(recipe: Recipe) -> None:
         examine_module(recipe.seed, in_float(build(recipe), recipe.seed))
 
     return drawn(cases, examine_one, float_recipes())
-
-
-def windows(cases: range) -> list[Failure]:
-    return each(cases, examine_window) + drawn(cases, examine_slid)
-
-
-def sequences(cases: range) -> list[Failure]:
-    return each(cases, examine_sequence)
-
-
-def shapes(cases: range) -> list[Failure]:
-    return each(cases, examine_shapes)
 
 
 def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
@@ -284,12 +228,36 @@ def apps(cases: range) -> list[Failure]:
 
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
-    "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
-    "plans": (plans, 50), "damaged": (damaged_plans, 10), "files": (files, 500), "tails": (tails, 50),
-    "columns": (columns, 50), "long": (long, 50), "programs": (programs, 50_000), "cores": (cores, 50),
-    "dsp": (dsp, 20), "modules": (modules, 100), "float_modules": (float_modules, 50), "windows": (windows, 100),
-    "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
-    "devices": (devices, 50), "sums": (sums, 50),
-    "shapes": (shapes, 25), "pools": (pools, 100_000), "builds": (builds, 3_000), "spills": (spills, 50),
-}  # fmt: skip
+    "networks": (lambda cases: drawn(cases, examine), 50),
+    "int16": (lambda cases: drawn(cases, examine, recipes(sets=(INT16,))), 50),
+    "floats": (floats, 50),
+    "builtin": (lambda cases: drawn(cases, examine_builtin), 25),
+    "plans": (lambda cases: each(cases, examine_forced), 50),
+    "damaged": (lambda cases: each(cases, examine_damaged), 10),
+    "files": (files, 500),
+    "tails": (lambda cases: drawn(cases, examine, recipes(sets=(TAILS,))), 50),
+    "columns": (columns, 50),
+    "long": (lambda cases: each(cases, examine_long), 50),
+    "programs": (programs, 50_000),
+    "cores": (cores, 50),
+    "dsp": (dsp, 20),
+    "modules": (lambda cases: each(cases, examine_module), 100),
+    "float_modules": (float_modules, 50),
+    "windows": (lambda cases: each(cases, examine_window) + drawn(cases, examine_slid), 100),
+    "sequences": (lambda cases: each(cases, examine_sequence), 100),
+    "races": (races, 50),
+    "shared": (shared, 100_000),
+    "apps": (apps, 250),
+    "devices": (lambda cases: drawn(cases, examine_devices), 50),
+    "sums": (lambda cases: drawn(cases, examine_parts), 50),
+    "shapes": (lambda cases: each(cases, examine_shapes), 25),
+    "pools": (pools, 100_000),
+    "builds": (builds, 3_000),
+    "spills": (lambda cases: each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed))), 50),
+}
 """Maps each kind of random test to its function, and to the maximum number of cases in one call."""
+
+
+def work(kind: str, cases: range) -> list[Failure]:
+    """A child process runs this function, because functions without a name cannot be sent to a process."""
+    return KINDS[kind][0](cases)
