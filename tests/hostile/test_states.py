@@ -6,8 +6,8 @@ from functools import cache, partial
 import memories
 import pytest
 import streaming
+from hostile.judge import CPU_SECONDS, in_children
 from hostile.mutants import mutant
-from hostile.server import CPU_SECONDS, in_children
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, ModelError, PlanError
