@@ -297,7 +297,7 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
         core=asked.table.core,
         without=asked.without,
         original_macs=conversion.original_macs,
-        original_arena=predict(conversion.source, asked.abi, library=conversion.library),
+        original_arena=predict(conversion.source, asked.options.abi, library=conversion.options.library),
         original_instructions=speed.instructions_today(conversion, asked.table.core),
         original_milliseconds=timer.milliseconds(speed.cycles_today(conversion.source.graph, timer)) if timer else None,
         board=on_board.id if on_board else None,

@@ -32,7 +32,7 @@ BUILDS = [
 def as_builtin(data: bytes) -> Converted:
     source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
-    return Conversion(source, border, builtin_alone(source.graph), options, "ilp32").placed().once
+    return Conversion(source, border, builtin_alone(source.graph), options).placed().once
 
 
 @pytest.mark.parametrize("build", BUILDS)

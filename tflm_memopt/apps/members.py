@@ -91,6 +91,8 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 def tail_once(members: Sequence[AppMember]) -> int:
     """Return the number of bytes that models save if they share one allocator of TFLM."""
-    libraries = [m.asked.library for m in members]
-    together = predict_together([m.conversion.source for m in members], members[0].asked.abi, libraries=libraries)
+    libraries = [m.asked.options.library for m in members]
+    together = predict_together(
+        [m.conversion.source for m in members], members[0].asked.options.abi, libraries=libraries
+    )
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -54,7 +54,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     started = time.monotonic()
     app = expanded(app)
     members = members_of(app, progress)
-    if len({member.asked.abi for member in members}) > 1:
+    if len({member.asked.options.abi for member in members}) > 1:
         raise bad_config("models in one arena need the same ABI", "abi", "set abi once, for the whole application")
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
@@ -169,7 +169,7 @@ def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | 
 
 def _together(members: Sequence[AppMember]) -> Arena:
     return predict_together(
-        [m.model for m in members], members[0].asked.abi, libraries=[m.asked.library for m in members]
+        [m.model for m in members], members[0].asked.options.abi, libraries=[m.asked.options.library for m in members]
     )
 
 
@@ -180,7 +180,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     if member.chosen is None and member.conversion.rows is not None:
         member = replace(member, chosen=member.conversion.once, why="", balance=None)
     model = read(member.chosen.model) if member.chosen else member.conversion.source
-    wanted = head_plan(model, member.asked.abi, member.asked.library).wanted.requests
+    wanted = head_plan(model, member.asked.options.abi, member.asked.options.library).wanted.requests
     if online := sum(need.nbytes for need in wanted if need.offline is None):
         raise UsageError(
             f"'{member.name}' leaves the place of {online:,} B to TFLM, whose planner ignores other models",
@@ -336,8 +336,8 @@ def check_app(members: Sequence[AppMember], app: App) -> None:
 
 def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:
     members, shared = found.members, found.shared
-    libraries = [m.asked.library for m in members]
-    abi = members[0].asked.abi
+    libraries = [m.asked.options.library for m in members]
+    abi = members[0].asked.options.abi
     interpreter = any(done.report.interpreter for done in models.values())
     arena = _together(members) if interpreter else modules_arena([*in_one_arena(models).values()], abi)
     today = predict_together([m.conversion.source for m in members], abi, libraries=libraries)

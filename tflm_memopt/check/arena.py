@@ -35,16 +35,16 @@ UNKNOWN = -1 << 62
 """Mark of bytes that no operator has written yet, or that another model has written."""
 
 
-class _Accesses(NamedTuple):
+class Accesses(NamedTuple):
     """Reads or writes of `nbytes` bytes at each address in `at`. Accesses at equal times happen in list order."""
 
+    content: Content
     at: Ints
-    nbytes: int
     marks: Ints
     """The mark of a byte is the difference of its tag and its address, which is constant within a tensor."""
+    nbytes: int
     time: Ints
-    content: Content
-    reader: Callable[[int], object] | None
+    reader: Callable[[int], object] | None = None
     """Function that returns the name of the operator that reads at a given time, or None for writes."""
 
 
@@ -54,7 +54,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
-        self._listed: list[_Accesses] = []
+        self._listed: list[Accesses] = []
         self.now = 1
         """Default time of an access."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
@@ -91,30 +91,20 @@ class TaggedArena:
         name `reader` of an operator is given, the operator reads these bytes instead.
         """
         one, now = np.array([at], np.int64), np.array([self.now], np.int64)
-        self.access(content, one, self.mark(content, first, one), nbytes, now, (lambda _: reader) if reader else None)
+        who = (lambda _: reader) if reader else None
+        self.access(Accesses(content, one, self.mark(content, first, one), nbytes, now, who))
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
         return self._base_of(content) + first - at
 
-    def access(
-        self,
-        content: Content,
-        at: Ints,
-        marks: Ints,
-        nbytes: int,
-        time: Ints,
-        reader: Callable[[int], object] | None = None,
-    ) -> None:
-        """Add reads or writes of `nbytes` bytes at each address in `at` to the list.
-
-        The function `reader` returns the name of the operator that reads at a given time. For writes, `reader` is None.
-        """
-        if not len(at) or not nbytes:
+    def access(self, accesses: Accesses) -> None:
+        if not len(accesses.at) or not accesses.nbytes:
             return
-        low, high = int(at.min()), int(at.max()) + nbytes
+        low, high = int(accesses.at.min()), int(accesses.at.max()) + accesses.nbytes
         if low < 0 or high > self.end:
-            raise PlanError(f"{nbytes} bytes at {low if low < 0 else high - nbytes} are outside of the arena")
-        self._listed.append(_Accesses(at, nbytes, marks, time, content, reader))
+            at = low if low < 0 else high - accesses.nbytes
+            raise PlanError(f"{accesses.nbytes} bytes at {at} are outside of the arena")
+        self._listed.append(accesses)
 
     def settle_some(self) -> None:
         if sum(len(accesses.at) for accesses in self._listed) > MOST_LISTED:
@@ -166,7 +156,8 @@ class TaggedArena:
         edges = np.flatnonzero(np.diff(mask, prepend=False, append=False))
         for start, end in edges.reshape(-1, 2):
             one = np.full(1, start)
-            self.access(FOREIGN, one, np.full_like(one, UNKNOWN), int(end - start), np.full_like(one, self.now))
+            now = np.full_like(one, self.now)
+            self.access(Accesses(FOREIGN, one, np.full_like(one, UNKNOWN), int(end - start), now))
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
@@ -178,7 +169,8 @@ class TaggedArena:
         when = np.full(1, self.now) if time is None else time
         if nbytes and len(when):
             at = np.full(len(when), self.at(role, key, nbytes)[1])
-            self.access((role.value, key), at, self.mark((role.value, key), 0, at), nbytes, when, reader)
+            marks = self.mark((role.value, key), 0, at)
+            self.access(Accesses((role.value, key), at, marks, nbytes, when, reader))
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""

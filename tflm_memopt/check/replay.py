@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.check.arena import Ints, TaggedArena
+from tflm_memopt.check.arena import Accesses, Ints, TaggedArena
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
 from tflm_memopt.check.places import Place, check_at_once, check_column_windows, check_message, places
 from tflm_memopt.check.source import SourceReplay
@@ -190,13 +190,15 @@ class GroupReplay:
             if op.scatters:  # Bytes that earlier iterations wrote must still be in the output.
                 later = pixels.time > batch.time[:1]
                 time = pixels.time[later] + IterationPhase.OLD_OUTPUT
-                self.arena.access(op.output, at[later], marks[later], nbytes, time, batch.name)
+                self.arena.access(Accesses(op.output, at[later], marks[later], nbytes, time, batch.name))
             late = step.ends_late & (np.diff(pixels.time, append=-1) != 0)
-            self.arena.access(op.output, at[~late], marks[~late], nbytes, pixels.time[~late] + phase)
-            self.arena.access(op.output, at[late], marks[late], nbytes - 1, pixels.time[late] + phase)
-            self.arena.access(
-                op.output, at[late] + nbytes - 1, marks[late], 1, pixels.time[late] + IterationPhase.LAST_BYTE
-            )
+            early, last = pixels.time[~late] + phase, at[late] + nbytes - 1
+            for part in (
+                Accesses(op.output, at[~late], marks[~late], nbytes, early),
+                Accesses(op.output, at[late], marks[late], nbytes - 1, pixels.time[late] + phase),
+                Accesses(op.output, last, marks[late], 1, pixels.time[late] + IterationPhase.LAST_BYTE),
+            ):
+                self.arena.access(part)
 
     def _read(self, batch: StageIterations) -> None:
         """Replay the reads of all iterations. A COPY reads only the bytes that it moves."""
@@ -216,7 +218,7 @@ class GroupReplay:
                 if not place.in_stripes:  # Each pixel is written only once, so only its first and last read matter.
                     pixels = _first_and_last(pixels, place.seen.w)
                 at, marks = self._pixels(place, pixels, first)
-                self.arena.access(place.tensor, at, marks, nbytes, pixels.time + phase, batch.name)
+                self.arena.access(Accesses(place.tensor, at, marks, nbytes, pixels.time + phase, batch.name))
         if copies:
             self._read_moved(batch, inputs)
 
@@ -226,7 +228,8 @@ class GroupReplay:
                 if k < len(inputs) and not inputs[k].moves and inputs[k].tensor not in self.states:
                     pixels = Pixels(*(np.array([value]) for value in (0, row, 0, time + IterationPhase.SECOND)))
                     at, marks = self._pixels(inputs[k], pixels)
-                    self.arena.access(inputs[k].tensor, at + part.start, marks, len(part), pixels.time, batch.name)
+                    moves = Accesses(inputs[k].tensor, at + part.start, marks, len(part), pixels.time, batch.name)
+                    self.arena.access(moves)
 
     def _window(self, batch: StageIterations, place: Place, k: int) -> Pixels:
         """Return the pixels of input `k` that the iterations read. Pixels at the border may be listed several times."""

@@ -33,9 +33,7 @@ from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.slow import with_slow
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.arena import Arena, predict
-from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.refused import Refusal, refusals
-from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
@@ -82,12 +80,8 @@ class Conversion:
     border: Int8Interface
     whole: AnnotatedGraph
     options: ConversionOptions
-    abi: Abi
     widest: Settings | None = None
     """Limits of the search for hints in error messages. Its tiled groups are as wide as possible."""
-    library: Library = REFERENCE
-    interpreter: bool = True
-    """Whether TFLM runs the rewritten model, and not a C module."""
     rows: RowGraph | None = None
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
@@ -101,7 +95,7 @@ class Conversion:
             if self.options.ops != BUILTIN:
                 rows = pipeline.row_graph(self.whole, self.options)
             elif self.whole.graph.ops:
-                rows = pipeline.in_parts(self.whole, (), self.library, self.abi)
+                rows = pipeline.in_parts(self.whole, (), self.options.library, self.options.abi)
         if rows is None and self.options.input != IN_ARENA:
             what = f"the input can only be in the arena: {NOTHING}"
             raise UsageError(what, code="unsupported_input", hint="--input arena")
@@ -120,8 +114,7 @@ class Conversion:
     @cached_property
     def plans(self) -> Plans:
         """Raises TypeError for a model without operators to convert."""
-        parts = Tilings(self.whole, self.library, self.abi, self.options)
-        better = parts.least if self.options.ops == BUILTIN else None
+        better = Tilings(self.whole, self.options).least if self.options.ops == BUILTIN else None
         return Plans(self._there, self.options, self.spent, better, self.known)
 
     @property
@@ -173,15 +166,15 @@ class Conversion:
         return Planned(graph, plan)
 
     def lowered(self, planned: Planned) -> Converted:
-        model = pipeline.lower(self.source, self.border, planned, self.options)
+        options, model = self.options, pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
-        if self.interpreter or not is_module(again):
-            return Converted(planned, model, again, predict(again, self.abi, library=self.library))
-        return Converted(planned, model, again, module_arena(again, self.abi), interpreter=False)
+        if options.interpreter or not is_module(again):
+            return Converted(planned, model, again, predict(again, options.abi, library=options.library))
+        return Converted(planned, model, again, module_arena(again, options.abi), interpreter=False)
 
     def _planned_from(self, plan: Plan) -> RowGraph:
         if plan.tilings:
-            return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
+            return pipeline.in_parts(self.whole, plan.tilings, self.options.library, self.options.abi)
         there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there
         graph = pipeline.rematerialised(there, plan.rematerialisations)
         return with_slow(graph, {slow.tensor for slow in plan.slow})

@@ -105,6 +105,7 @@ def _with_plan(report: answers.Report, made: Decision, chosen: Converted, done: 
     conversion, graph, plan = made.conversion, chosen.planned.graph, chosen.planned.plan
     options, source, window = conversion.options, graph.source, graph.window
     added = [kind for kind in chosen.firmware.operators if kind not in made.task.original.firmware.operators]
+    generic = options.target == GENERIC and not (options.speeds or made.limits.board or made.task.asked.clock)
     each, barriers = _cores(plan, graph.ops, done, made.task.asked.table)
     return replace(
         report,
@@ -121,7 +122,7 @@ def _with_plan(report: answers.Report, made: Decision, chosen: Converted, done: 
         interface=tuple(_interface(conversion.border)),
         cut_short=tuple(part.value for part in conversion.spent.cut_short),
         in_arena=conversion.in_arena(chosen, made.limits),
-        packed=_packed(made, chosen),
+        packed=speed.packed(conversion, chosen) if generic and made.task.asked.table.core == costs.DEFAULT else None,
         planned_for=options.kernels if options.ops == BUILTIN else "",
         in_parts=plan.tilings,
         to_register=tuple(added) if plan.tilings else (),
@@ -150,13 +151,6 @@ def _cores(
         answers.CoreReport(round(n), round(n / whole, 4), stack) for n, stack in zip(each, STACKS, strict=True)
     )
     return cores, answers.BarriersReport(sum(len(group.barriers) for group in plan.shardings), BARRIER)
-
-
-def _packed(made: Decision, chosen: Converted) -> answers.PackedEstimate | None:
-    options, asked = made.conversion.options, made.task.asked
-    if options.target != GENERIC or options.speeds or made.limits.board or asked.clock:
-        return None
-    return speed.packed(made.conversion, chosen) if asked.table.core == costs.DEFAULT else None
 
 
 def _memories(chosen: Converted) -> answers.MemoriesReport:

@@ -177,14 +177,10 @@ class Plans:
             vain = vain + 1 if choice.rematerialisations and min(nbytes for _, nbytes in points) >= least else 0
             if vain == VAIN:
                 break
-        if self._better:
-            return [math.ceil(share * self.macs) for share in IN_PARTS]
-        return _rising(points)
+        return [math.ceil(share * self.macs) for share in IN_PARTS] if self._better else _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        if self._better:
-            return self.budgets
-        return _rising(_points(self._with(choice)))
+        return self.budgets if self._better else _rising(_points(self._with(choice)))
 
 
 def _points(planned: Sequence[Planner]) -> list[tuple[int, int]]:

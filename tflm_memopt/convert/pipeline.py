@@ -30,7 +30,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
-from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.shapes import LeftWhole
 from tflm_memopt.tflm.structs import Abi
 
@@ -46,6 +46,11 @@ class ConversionOptions(planner.Options):
     input: InputMode = IN_ARENA
     kernels: str = ANY
     """Library whose kernels run a model with `--ops builtin`."""
+    library: Library = REFERENCE
+    """Library whose kernels run the builtin operators of the rewritten model."""
+    abi: Abi = "ilp32"
+    interpreter: bool = True
+    """Whether TFLM runs the rewritten model, and not a C module."""
     speeds: tuple[float, float] | None = None
     """Fraction of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()

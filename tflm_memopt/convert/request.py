@@ -32,7 +32,7 @@ from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import ARENA, input_mode
 from tflm_memopt.targets.boards import Board, has_two_cores, runs
 from tflm_memopt.targets.own_board import board as board_named
-from tflm_memopt.tflm.libraries import Library, whose_kernels
+from tflm_memopt.tflm.libraries import whose_kernels
 from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
@@ -52,14 +52,11 @@ class Request:
     limits: Limits
     without: tuple[str, ...]
     int8_io: bool
-    abi: Abi
-    library: Library
     table: Table
     clock: Clock | None
     saved: Mapping[str, Any] | None = None
     cost: Cost = "macs"
     """Default cost of explore(), which is the most precise known cost."""
-    interpreter: bool = True
     if_worthwhile: bool = False
     """If true, a model stays unchanged if its rewrite adds more bytes of flash than it saves in RAM."""
     weights: Weights = "auto"
@@ -92,13 +89,12 @@ class Request:
         whole = annotation.left_whole(source)
         annotated = pipeline.interpret(border.graph, self.options.ops, whole, self.options.input)
         refuse(annotation.refused(source, annotated))
-        known = self.options, self.abi, self.tiles(), self.library, self.interpreter
-        return Conversion(source, border, annotated, *known).placed()
+        return Conversion(source, border, annotated, self.options, self.tiles()).placed()
 
     def task(self, given: Loaded) -> ConversionTask:
         start = self.conversion(given.data)
-        source, annotated = start.source, start.original
-        original = inspection(given, source, annotated, self.abi, self.library, int8_interface=self.int8_io)
+        known = start.source, start.original, self.options.abi, self.options.library
+        original = inspection(given, *known, int8_interface=self.int8_io)
         return ConversionTask(given, self, start, original)
 
 
@@ -143,16 +139,17 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         ops=ops,
         speeds=_speeds(said["cores"], said["share"], target, said["input"], ops),
         kernels=said["kernels"] or ANY,
+        library=whose_kernels(said["kernels"], core_target),
+        abi=abi,
+        interpreter=said["interpreter"],
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,
     )
     cost: Cost = "macs" if ops == BUILTIN or (core is None and target == GENERIC) else "instructions"
     if ops != BUILTIN and clock and clock.prices(table.core):
         cost = "time"
-    return Request(
-        options, limits, without, said["int8_io"], abi, whose_kernels(said["kernels"], core_target), table, clock, plan,
-        cost, said["interpreter"], said["if_worthwhile"], said["weights"],
-    )  # fmt: skip
+    known = options, limits, without, said["int8_io"], table, clock, plan, cost
+    return Request(*known, said["if_worthwhile"], said["weights"])
 
 
 def _limits(

@@ -20,9 +20,7 @@ from tflm_memopt.plan.planner import plan
 from tflm_memopt.rewrite.tiling import Tiling, chain, channel_unit, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
-from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.only_builtin import tail
-from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
 LONGEST = 12
@@ -34,8 +32,8 @@ ROUNDS = 4
 
 
 class Tilings:
-    def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
-        self.whole, self.library, self.abi, self.options = whole, library, abi, options
+    def __init__(self, whole: AnnotatedGraph, options: ConversionOptions) -> None:
+        self.whole, self.options = whole, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
         """Makes a plan for a set of tiled chains with a short search."""
@@ -61,7 +59,7 @@ class Tilings:
         return found.head + self._weight(found.tilings).tail
 
     def _parts(self, tilings: Sequence[Tiling]) -> RowGraph:
-        return pipeline.in_parts(self.whole, tilings, self.library, self.abi)
+        return pipeline.in_parts(self.whole, tilings, self.options.library, self.options.abi)
 
     def _plan(self, tilings: tuple[Tiling, ...], options: ConversionOptions) -> Plan:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
@@ -78,7 +76,7 @@ class Tilings:
 
     def _weigh(self, tilings: tuple[Tiling, ...]) -> _Weight:
         graph = self._parts(tilings)
-        after = tail(graph.model, self.library, self.abi)
+        after = tail(graph.model, self.options.library, self.options.abi)
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:

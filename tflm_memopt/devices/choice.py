@@ -215,7 +215,7 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
         latency=link.latency,
         core=clock.core,
         mhz=clock.mhz,
-        original_arena=predict(network.source, asked.abi, library=asked.library),
+        original_arena=predict(network.source, asked.options.abi, library=asked.options.library),
         original_flash=len(network.data),
         points=tuple(best),
         seconds=round(time.monotonic() - started, 3),

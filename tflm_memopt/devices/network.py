@@ -185,7 +185,7 @@ class Network:
                 answers.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *traffic_of)
                 for name, one, graph, *traffic_of in each
             ),
-            original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
+            original_arena=predict(self.source, self.asked.options.abi, library=self.asked.options.library),
             original_flash=len(self.data),
             original_weights=_weights(self.whole),
             alone=self.alone.report,

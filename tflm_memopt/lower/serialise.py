@@ -54,7 +54,9 @@ def pack(program: Program) -> bytes:
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored, alignment=alignment)
     cores = RecordWriter(constants, "shardings", program.iterations).table((program.cores,)) if program.cores else 0
-    rolling_buffers = _rolling_buffers(program, identity, constants)
+    buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
+    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # A buffer without rows ends the table.
+    rolling_buffers = RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
     data = b"".join(_tables(program, constants))
     header = Header(
         MAGIC, VERSION, program.target, constants.end, program.iterations, program.workspace, program.n_inputs,
@@ -71,12 +73,6 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
     )
     return tensors, ops, groups
-
-
-def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
-    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # A buffer without rows ends the table.
-    return RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
 
 
 def unpack(data: bytes) -> Program:
@@ -133,7 +129,10 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     kind, packing, n = Kind(r["kind"]), Packing(int(r["packing"])), int(r["n_inputs"])
     output, form, kernel = tensors[r["output"]], traits(kind), (int(r["kernel_h"]), int(r["kernel_w"]))
     in_channels = tensors[r["input"][0]].channels // form.reads
-    out_channels = output.channels // _bytes_written(kind, r)
+    made = {Kind.ADD_SUMS: bytes_made(int(r["operand_bytes"])) or 1, Kind.SUMS: int(r["sum_bytes"])}.get(
+        kind, form.writes
+    )
+    out_channels = output.channels // made
     shapes: dict[str, tuple[Any, ...]] = {"inputs": (n,), "input_zero_points": (n,), "access": (n, output.height)}
     if packing is not Packing.NONE:
         weights, scales = constant_sizes(packing, kernel, in_channels, out_channels)
@@ -160,12 +159,6 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     per_channel = out_channels if r["flags"] & Flags.PER_CHANNEL else 1
     scaled = (per_channel if form.scales is None else form.scales,)
     return {**shapes, "multipliers": scaled, "shifts": scaled}
-
-
-def _bytes_written(kind: Kind, r: np.void) -> int:
-    if kind is Kind.ADD_SUMS:
-        return max(1, bytes_made(int(r["operand_bytes"])))
-    return int(r["sum_bytes"]) if kind is Kind.SUMS else traits(kind).writes
 
 
 SHAPERS: Mapping[type, Shaper] = {

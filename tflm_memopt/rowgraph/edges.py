@@ -67,8 +67,9 @@ class Edges(GraphWork):
             self.rolling_buffers[tensor] = self.add_tensor(tensor, name=f"{self.tensors[tensor].name}/older")
         return self.rolling_buffers[tensor]
 
-    def older_rows(self, tensor: TensorId) -> TensorId:
-        self.depth[tensor] = self.slid[tensor].older
+    def older_rows(self, tensor: TensorId, rows: int | None = None) -> TensorId:
+        """Return the state with at least `rows` rows of earlier inferences, by default with all of them."""
+        self.depth[tensor] = max(self.depth.get(tensor, 0), self.slid[tensor].older if rows is None else rows)
         return self.rolling_buffer(tensor)
 
     def rows_of(
@@ -143,11 +144,8 @@ class Edges(GraphWork):
             skipped, parts = skipped - slid.new, parts[1:]
         alone = len(parts) == 1 and not skipped
         rows = parts[0][0] if alone else self.rows_of(source, parts, before, slice(skipped, None))
-        if older > 0:
-            self.depth[source] = max(self.depth.get(source, 0), older)
-        return self._again(
-            op, (rows,), max(0, older), count, self.rolling_buffer(source) if older > 0 else None, before
-        )
+        state = self.older_rows(source, older) if older > 0 else None
+        return self._again(op, (rows,), max(0, older), count, state, before)
 
     def aligned(self, op: RowOp, key: int, edges: tuple[int, int]) -> RowOp:
         self._aligned[op.output] = replace(op, inputs=tuple(self._with_edges(t, edges, key) for t in op.inputs))
@@ -162,9 +160,7 @@ class Edges(GraphWork):
             whole = movement.unmoved(self.row_ops[before].sources, tensor, slid.whole, made)
             new = min(slid.new, slid.whole.h - sum(edges))
             older = slid.top + slid.older - (slid.whole.h - edges[1] - new)
-            state = self.rolling_buffer(tensor) if older else None
-            if state is not None:
-                self.depth[tensor] = max(self.depth.get(tensor, 0), older)
+            state = self.older_rows(tensor, older) if older else None
             rows, window = replace(slid.whole, h=new), Window(pad_top=older)
             self._insert(replace(whole, reads=(slid.rows,), writes=rows, window=window, older=state), before)
             self._aligned[made] = whole

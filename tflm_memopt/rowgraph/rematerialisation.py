@@ -36,7 +36,8 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
     RAM and costs time.
     """
     seen = _Seen(graph, sizes)
-    gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
+    late = {graph.ops[key].output for key, _ in seen.late_readers}
+    gates = [list(_ways(seen, key, k, late)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
     found: list[Choice] = []
     for limit in sorted({choice.bound for some in gates for choice in some} | {0}, reverse=True):
@@ -113,10 +114,6 @@ class _Seen:
             if t in self.keys and any(t in self.complete[other] for other in op.inputs if other != t)
         )
 
-    @cached_property
-    def read_late(self) -> frozenset[TensorId]:
-        return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
-
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
         """Return the complete tensors, apart from `without`, that are needed when an operator starts."""
         outputs = self.graph.model.outputs
@@ -130,7 +127,7 @@ class _Seen:
         return sum(self.sizes.get(t, 0) for t in tensors if t not in self.graph.spaces)
 
 
-def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
+def _ways(seen: _Seen, key: int, k: int, late: Collection[TensorId]) -> Iterator[Choice]:
     """Yield a choice without repeated operators, and then choices that repeat more operators and need less RAM."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
@@ -139,7 +136,7 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
     others = seen.whole(reader, without=tensor)
     made: list[TensorId] = []
     fresh = tensor
-    while fresh in seen.keys and fresh not in seen.read_late and len(made) < MOST_OPS:
+    while fresh in seen.keys and fresh not in late and len(made) < MOST_OPS:
         made.append(fresh)
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)

@@ -123,8 +123,7 @@ class _Sliding(Edges):
             return
         self.support[key] = made if len(op.inputs) == 1 else self.aligned(made, key, edges)
         if made.older is not None:
-            (source,) = op.inputs
-            self.depth[source] = max(self.depth.get(source, 0), made.window.pad_top)
+            self.older_rows(op.inputs[0], made.window.pad_top)
         if made.writes.h < op.writes.h:
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 

@@ -6,7 +6,6 @@ bytes must be right.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from conftest import thinned
@@ -29,7 +28,7 @@ from unit.plan.sketch import Sketch, random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
 from tflm_memopt.check import arena
-from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.arena import Accesses, TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -102,9 +101,9 @@ def test_a_tall_transpose_takes_few_accesses(monkeypatch: pytest.MonkeyPatch) ->
     net, listed, access = Net(1), list[int](), TaggedArena.access
     x = net.transpose(net.softmax(net.input((1, 1000, 4, 1))), (0, 2, 3, 1))
 
-    def counted(self: TaggedArena, content: int, at: Any, marks: Any, nbytes: int, *more: Any) -> None:
-        listed.append(len(at) * nbytes)
-        access(self, content, at, marks, nbytes, *more)
+    def counted(self: TaggedArena, accesses: Accesses) -> None:
+        listed.append(len(accesses.at) * accesses.nbytes)
+        access(self, accesses)
 
     monkeypatch.setattr(TaggedArena, "access", counted)
     plan_of(read(net.model(x)).graph, ConversionOptions(seconds=0, effort=0.05))
