@@ -133,7 +133,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
         return
     nine = op.packing is Packing.DSP_DEPTHWISE and op.window.kernel_h * op.window.kernel_w == 9
     single = step.tiled and step.tile == 1 and step.nest.channel_groups == 1
-    rows = not step.tiled and stage.at_once == 2 and (_has_blocks(op) if nine else _has_five(op))
+    rows = not step.tiled and stage.at_once == 2 and _makes_two_rows(op)
     kind = nine or op.packing is Packing.DSP_CONV
     if not (single or rows) or not kind or stage.iterative or not 1 < stage.at_once <= 4:
         raise PlanError(f"operator {stage.op} cannot compute {stage.at_once} iterations at once")
@@ -146,16 +146,12 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
             raise PlanError(f"operator {stage.op} computes {stage.at_once} iterations at once over its own input")
 
 
-def _has_five(op: RowOp) -> bool:
-    """Return whether a kernel computes two rows at once, because rows have five pixels and windows have at most 96
-    values.
+def _makes_two_rows(op: RowOp) -> bool:
+    """Return whether a kernel computes two rows at once. Rows of a convolution have five pixels, and its windows have
+    at most 96 values.
     """
-    row = op.window.kernel_w * op.reads[0].c
-    row += -row % 4
-    return op.writes.w == 5 and op.window.kernel_h * row <= 96
-
-
-def _has_blocks(op: RowOp) -> bool:
-    w = op.window
-    dense = (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1)
-    return dense and op.writes.w > 4 and op.writes.w != 7
+    w, width = op.window, op.writes.w
+    if op.packing is Packing.DSP_DEPTHWISE:
+        return (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1) and width > 4 and width != 7
+    row = w.kernel_w * op.reads[0].c
+    return width == 5 and w.kernel_h * (row + -row % 4) <= 96

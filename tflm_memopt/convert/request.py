@@ -171,13 +171,18 @@ def _limits(
         speed.limit(said["time_limit"], clock),
         None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
     )
+    nbytes = pools["slow"] if pools else board.external_ram if board else 0
     if pools:
-        return replace(limits, slow=_slow(limits, pools["slow"], ops, clock, exploring=exploring))
-    has_slow = board is not None and board.external_ram > 0 and ops == PER_REGION and not limits.timed
-    return replace(limits, slow=_slow_memory(board.external_ram, clock, asked=False)) if board and has_slow else limits
+        _check_pools(limits, nbytes, ops, exploring=exploring)
+    elif nbytes == 0 or ops != PER_REGION or limits.timed:
+        return limits
+    slow = clock.slow if clock else None
+    cost = SlowCost(slow.read[1], slow.write[1]) if slow else SlowCost()
+    known = clock if clock and slow and clock.known else None
+    return replace(limits, slow=SlowMemory(nbytes, cost, bool(pools), known))
 
 
-def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, exploring: bool) -> SlowMemory:
+def _check_pools(limits: Limits, nbytes: int, ops: Ops, *, exploring: bool) -> None:
     if limits.ram is None and not exploring:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)
@@ -185,13 +190,6 @@ def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, explori
         raise UsageError(f"--memory cannot be combined with --ops {ops}", hint="--ops region")
     if limits.timed:
         raise UsageError("--memory cannot be combined with limits of time or instructions", hint="--memory alone")
-    return _slow_memory(nbytes, clock, asked=True)
-
-
-def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory:
-    slow = clock.slow if clock else None
-    cost = SlowCost(slow.read[1], slow.write[1]) if slow else SlowCost()
-    return SlowMemory(nbytes, cost, asked, clock if clock and slow and clock.known else None)
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:

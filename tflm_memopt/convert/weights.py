@@ -5,7 +5,7 @@ while the group runs. Only int8 convolutions and dense layers can read their wei
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tflm_memopt.analysis.timing import COPY_CYCLES, FlashWaits
 from tflm_memopt.lower.traffic import constants_of
@@ -13,14 +13,6 @@ from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    tensor: int
-    nbytes: int
-    times: int
-    """Number of times that an inference reads all weights of the operator."""
 
 
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
@@ -42,40 +34,35 @@ def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Pla
     )
 
 
-def _pays(layer: Layer, in_flash: int, waits: FlashWaits | None) -> bool:
-    """Return whether a copy of a layer's weights saves time.
+def _pays(times: int, in_flash: int, waits: FlashWaits | None) -> bool:
+    """Return whether a copy of weights that an inference reads `times` times saves time.
 
     The argument `in_flash` is the size in bytes of the group's constants in flash. Weights that stay in the cache are
     not copied. In an LRU cache, constants larger than the cache never stay.
     """
     if waits is None:
-        return layer.times > 1
-    return in_flash > waits.cached and (layer.times - 1) * waits.cycles_per_byte > COPY_CYCLES
+        return times > 1
+    return in_flash > waits.cached and (times - 1) * waits.cycles_per_byte > COPY_CYCLES
 
 
 def _copies(group: PlannedGroup, head: int, waits: FlashWaits | None) -> Iterator[tuple[Buffer, int]]:
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
-    layers, in_flash = _layers(group)
-    for layer in sorted(layers, key=lambda layer: (-layer.times, -layer.nbytes)):
-        at = _free(taken, layer.nbytes, head) if _pays(layer, in_flash, waits) else None
-        if at is not None:
-            taken.append((at, at + layer.nbytes))
-            in_flash -= layer.nbytes
-            yield Buffer(Role.WEIGHTS, layer.tensor, layer.nbytes, number, number + 1, ALIGN), at
-
-
-def _layers(group: PlannedGroup) -> tuple[list[Layer], int]:
-    found, total = [], 0
+    found, in_flash = list[tuple[int, Buffer]](), 0
     for member in group.trace.members:
         op, nest = member.op, member.nest
         weights, *others = constants_of(op, packed=member.stage.runs_packed(op))
         nbytes = weights.nbytes if weights is not None else 0
-        total += nbytes + sum(array.nbytes for array in others if array is not None)
+        in_flash += nbytes + sum(array.nbytes for array in others if array is not None)
         times = len(group.trace.iterations_of(member.key)[1]) // max(1, nest.channel_groups)
         if op.takes_copied_weights and nbytes:
-            found.append(Layer(op.output, nbytes, times))
-    return found, total
+            found.append((times, Buffer(Role.WEIGHTS, op.output, nbytes, number, number + 1, ALIGN)))
+    for times, buffer in sorted(found, key=lambda one: (-one[0], -one[1].nbytes)):
+        at = _free(taken, buffer.nbytes, head) if _pays(times, in_flash, waits) else None
+        if at is not None:
+            taken.append((at, at + buffer.nbytes))
+            in_flash -= buffer.nbytes
+            yield buffer, at
 
 
 def _free(taken: Sequence[tuple[int, int]], nbytes: int, head: int) -> int | None:

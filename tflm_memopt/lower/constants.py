@@ -29,10 +29,8 @@ class ConstantPool:
     def end(self) -> int:
         return self.start + len(self.data)
 
-    def add(self, values: NDArray[Any] | None, dtype: str) -> int:
-        """Add a constant, and return its offset from the program's start, or 0 for None."""
-        if values is None:
-            return 0
+    def add(self, values: NDArray[Any], dtype: str) -> int:
+        """Add a constant, and return its offset from the program's start."""
         raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
         if raw not in self.stored:
             at = self._inside(raw)

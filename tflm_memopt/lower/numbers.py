@@ -68,7 +68,8 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
 def of_program(op: ProgramOp, program: Program) -> Numbers:
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
     return _numbers(
-        weights=op.stored_weights, biases=op.bias, scales=op.scales, multipliers=op.multipliers, shifts=op.shifts,
+        weights=op.copied.weights if op.copied else op.weights, biases=op.bias, scales=op.scales,
+        multipliers=op.multipliers, shifts=op.shifts,
         values=np.frombuffer(constants[0], np.int8) if constants else None, **_ranges(op),
     )  # fmt: skip
 

@@ -169,11 +169,6 @@ def rvv_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.concatenate((_int32(bias), _int32(multipliers), rights.view("<i4")))
 
 
-def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert weights [out][kernel_h][kernel_w][in] to [out][values], padded to a multiple of 16 values."""
-    return _padded(filters, VECTOR).reshape(-1)
-
-
 def esp_depthwise(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> Packed:
     """Pad the channels to whole vectors of ESP-NN. Unused channels get weights 0, multiplier 0 and shift -1."""
     more = esp_channels(filters.shape[1:3], len(filters)) - len(filters)
@@ -228,7 +223,7 @@ LAYOUTS: Mapping[Packing, Callable[[NDArray[np.int8], NDArray[np.int64]], Packed
     Packing.MVE_DEPTHWISE: lambda weights, scales: Packed(mve_stream(weights, scales), None),
     Packing.RVV_CONV: lambda weights, scales: Packed(rvv_weights(weights), rvv_scales(scales)),
     Packing.RVV_DEPTHWISE: lambda weights, scales: Packed(rvv_weights(weights), rvv_scales(scales)),
-    Packing.ESP_CONV: lambda weights, scales: Packed(esp_weights(weights), esp_scales(scales)),
+    Packing.ESP_CONV: lambda weights, scales: Packed(_padded(weights, VECTOR).reshape(-1), esp_scales(scales)),
     Packing.ESP_DEPTHWISE: esp_depthwise,
 }
 """For each packing, a function that packs weights [out][kernel_h][kernel_w][in] and the biases and scales."""

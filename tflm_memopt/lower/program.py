@@ -318,10 +318,6 @@ class ProgramOp:
         return self.copied is not None
 
     @property
-    def stored_weights(self) -> NDArray[np.int8] | None:
-        return self.copied.weights if self.copied else self.weights
-
-    @property
     def per_channel(self) -> bool:
         return traits(self.kind).scales is None and self.multipliers is not None and self.multipliers.size > 1
 
@@ -500,5 +496,5 @@ HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     layout_of(record).dtype
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
-ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
+ACCESS, MESSAGE = (layout_of(record).dtype for record in (Access, Message))
 """NumPy types of records, for reading or damaging single fields of an encoded program."""
