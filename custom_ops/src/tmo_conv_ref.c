@@ -167,10 +167,6 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
-  collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
-}
-
 /* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, to make
  * their number a multiple of 4. The added bytes are zero points, so they do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {

@@ -25,10 +25,6 @@ FOREIGN = "foreign", 0
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
 """Required alignment of buffers in bytes, for int32 sums, uint16 counters, pairs of int16, and vectors of weights."""
-
-
-MOST_LISTED = 1 << 18
-"""After this number of listed reads and writes, settle_some() replays them."""
 MOST_AT_ONCE = 1 << 20
 """Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
 UNKNOWN = -1 << 62
@@ -105,10 +101,6 @@ class TaggedArena:
             at = low if low < 0 else high - accesses.nbytes
             raise PlanError(f"{accesses.nbytes} bytes at {at} are outside of the arena")
         self._listed.append(accesses)
-
-    def settle_some(self) -> None:
-        if sum(len(accesses.at) for accesses in self._listed) > MOST_LISTED:
-            self.settle()
 
     def settle(self) -> None:
         """Replay the listed accesses. Raise PlanError if a read finds other bytes than it expects."""

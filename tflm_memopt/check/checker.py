@@ -95,7 +95,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             cores.enter(number, step)
             GroupReplay(arena, number, step, graph.ops, source, states.rolling_buffers, observers).run()
             source.end_of_group()
-            arena.settle_some()
+            arena.settle()
     done = [s.op for step in plan.steps for s in ([step] if isinstance(step, Builtin) else step.stages)]
     expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):

@@ -203,9 +203,6 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* Copies the input bytes under a window in the order of the weights. `to` is the address for the first tap that is inside the input. */
-TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
-
 /* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs of bytes. The weights for one run
  * of bytes are adjacent in memory. */
 typedef struct {

@@ -88,12 +88,6 @@ static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tm
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
 }
 
-/* Returns the last input coordinate under the window of the output coordinate x, along one axis. */
-static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
-  const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
-  return last < size ? last : size - 1;
-}
-
 /* Returns the index of the last row of operand k that an iteration reads, or -1 if the iteration reads no row of operand k. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_iteration *at, uint8_t k) {
   if (tmo_writes_sums(op, at->channel_group)) return -1;
@@ -104,7 +98,8 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
     const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
     return end > rows.first ? end - 1 : -1;
   }
-  return tmo_last_under(at->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  const int32_t last = (int32_t)((uint32_t)at->row * op->stride_h) - op->pad_top + (op->kernel_h - 1) * (int32_t)op->dilation_h;
+  return last < in->height ? last : in->height - 1;
 }
 
 /* Returns the number of bytes that an iteration converts from an external input to int8, at most UINT32_MAX. */

@@ -72,11 +72,6 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const execution *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.pixels, x);
 }
 
-/* Returns whether a tensor's rows are stored in ascending order, and no row is in a streamed or external input. */
-static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  return tmo_is_ascending(t) && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
-}
-
 static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, uint32_t x) {
   const tmo_tensor *const t = f->out.tensor;
   const bool plain = tmo_is_ascending(t) && !tmo_has_column_windows(t);
