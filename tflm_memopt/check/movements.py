@@ -41,7 +41,7 @@ def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
         operand = np.where(operand == PADDING, PADDING, found.operand)
         elements = np.zeros_like(elements)
         for k in np.unique(found.operand[found.operand != PADDING]).tolist():
-            mine, sizes = found.operand == k, _shape(graph, step, k)
+            mine, sizes = found.operand == k, shape_of(graph, step, k)
             if sizes:
                 elements[mine] = np.ravel_multi_index([axis[mine] for axis in found.point], sizes)
     return operand, elements
@@ -55,13 +55,13 @@ def _integers(graph: Graph, op: Op, k: int) -> list[int]:
     return [int(value) for value in np.ravel(np.asarray(graph.tensors[op.inputs[k]].data))]
 
 
-def _shape(graph: Graph, op: Op, k: int = 0) -> tuple[int, ...]:
+def shape_of(graph: Graph, op: Op, k: int = 0) -> tuple[int, ...]:
     return graph.tensors[op.inputs[k]].shape
 
 
 def _pad(graph: Graph, op: Op, out: Point) -> Origin:
     point = [x - before for x, before in zip(out, _integers(graph, op, 1)[::2], strict=True)]
-    inside = np.logical_and.reduce([(x >= 0) & (x < d) for x, d in zip(point, _shape(graph, op), strict=True)])
+    inside = np.logical_and.reduce([(x >= 0) & (x < d) for x, d in zip(point, shape_of(graph, op), strict=True)])
     return Origin(np.where(inside, 0, PADDING), point)
 
 
@@ -69,7 +69,7 @@ def _mirror_pad(graph: Graph, op: Op, out: Point) -> Origin:
     """Compute source positions like TFLM's GetInputDimension (micro/kernels/mirror_pad.cc)."""
     offset = int(op.options["mode"] == 0)
     point = []
-    for x, size, before in zip(out, _shape(graph, op), _integers(graph, op, 1)[::2], strict=True):
+    for x, size, before in zip(out, shape_of(graph, op), _integers(graph, op, 1)[::2], strict=True):
         low, behind = before + offset - 1, x - before - size
         high = size - 1 - offset
         inner = np.where(behind >= 0, high - np.minimum(behind, high), x - before)
@@ -79,7 +79,7 @@ def _mirror_pad(graph: Graph, op: Op, out: Point) -> Origin:
 
 def _concatenation(graph: Graph, op: Op, out: Point) -> Origin:
     axis = int(op.options["axis"]) % len(out)
-    ends = np.cumsum([_shape(graph, op, k)[axis] for k in range(len(op.inputs))])
+    ends = np.cumsum([shape_of(graph, op, k)[axis] for k in range(len(op.inputs))])
     operand = np.searchsorted(ends, out[axis], side="right")
     within = out[axis] - np.append(0, ends)[operand]
     return Origin(operand, [within if a == axis else x for a, x in enumerate(out)])
@@ -94,7 +94,7 @@ def _piece(graph: Graph, op: Op, out: Point) -> Origin:
     """UNPACK removes the axis along which it splits."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
-        return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
+        return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(shape_of(graph, op)) - 1]])
     return _single([x + begin if a == axis else x for a, x in enumerate(out)])
 
 
@@ -102,7 +102,7 @@ def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
     """Compute source positions like TFLM's StridedSlice."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
-    for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
+    for axis, (size, begin, stride) in enumerate(zip(shape_of(graph, op), begins, strides, strict=True)):
         start = begin + size if begin < 0 else begin
         start = min(max(start, 0), size) if stride > 0 else min(max(start, -1), size - 1)
         if op.options["beginMask"] >> axis & 1:
@@ -120,7 +120,7 @@ def _depth_to_space(graph: Graph, op: Op, out: Point) -> Origin:
 
 def _space_to_depth(graph: Graph, op: Op, out: Point) -> Origin:
     n, y, x, d = out
-    block, channels = int(op.options["blockSize"]), _shape(graph, op)[3]
+    block, channels = int(op.options["blockSize"]), shape_of(graph, op)[3]
     within = d // channels
     return _single([n, y * block + within // block, x * block + within % block, d % channels])
 
@@ -133,13 +133,13 @@ def _transpose(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _repeated(graph: Graph, op: Op, out: Point) -> Origin:
-    shape = _shape(graph, op)
+    shape = shape_of(graph, op)
     return _single([x % d for x, d in zip(out[len(out) - len(shape) :], shape, strict=True)])
 
 
 def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
     axes = {axis % len(out) for axis in _integers(graph, op, 1)}
-    sizes = _shape(graph, op)
+    sizes = shape_of(graph, op)
     return _single([sizes[a] - 1 - x if a in axes else x for a, x in enumerate(out)])
 
 
@@ -148,7 +148,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
     corners, half = bool(op.options["alignCorners"]), bool(op.options["halfPixelCenters"])
     point = list(out)
     for axis in (1, 2):
-        size, made = _shape(graph, op)[axis], graph.tensors[op.outputs[0]].shape[axis]
+        size, made = shape_of(graph, op)[axis], graph.tensors[op.outputs[0]].shape[axis]
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
@@ -160,7 +160,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
     """Compute source positions like TFLM's Gather."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
-    axis = int(op.options["axis"]) % len(_shape(graph, op))
+    axis = int(op.options["axis"]) % len(shape_of(graph, op))
     end = axis + indices.ndim
     return _single([*out[:axis], indices[tuple(out[axis:end])].astype(np.int64), *out[end:]])
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.movements import shape_of
 from tflm_memopt.model.graph import FEATURES, ITEM_BYTES, TIME, Graph, Op
 from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING
 from tflm_memopt.ops.rowop import RowOp
@@ -78,14 +79,14 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
     width, w = op.reads[0].w, op.window
     all_columns = AxisWindows(width, w.stride_w, w.dilation_w, 0, 1)
     if of.type == TIME:
-        return AxisWindows(_shape(graph, of, 2)[1], 1, 1, 0, 1), all_columns
+        return AxisWindows(shape_of(graph, of, 2)[1], 1, 1, 0, 1), all_columns
     if of.type == "FULLY_CONNECTED":
-        kernel = _shape(graph, of, 1)[1] * ITEM_BYTES[graph.tensors[of.inputs[0]].dtype] // op.reads[0].row_bytes
+        kernel = shape_of(graph, of, 1)[1] * ITEM_BYTES[graph.tensors[of.inputs[0]].dtype] // op.reads[0].row_bytes
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
     # Rows of one pixel may be the columns of a TFLM tensor of height 1.
-    axes = (0,) if width > 1 else (1, 0) if _shape(graph, of)[1:2] == (1,) else (0, 1)
+    axes = (0,) if width > 1 else (1, 0) if shape_of(graph, of)[1:2] == (1,) else (0, 1)
     found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
     like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))
     return next((pair for pair in like if pair[0].stride == w.stride_h or op.writes.h == 1), found[0])
@@ -93,11 +94,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
 
 def _kernel(graph: Graph, op: Op) -> tuple[int, ...]:
     pools = op.type.endswith("POOL_2D")
-    return (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
-
-
-def _shape(graph: Graph, op: Op, k: int = 0) -> tuple[int, ...]:
-    return graph.tensors[op.inputs[k]].shape
+    return (op.options["filterHeight"], op.options["filterWidth"]) if pools else shape_of(graph, op, 1)[1:3]
 
 
 def _made(graph: Graph, op: Op) -> tuple[int, ...]:
@@ -105,14 +102,14 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    sizes = _shape(graph, op)[1:3]
+    sizes = shape_of(graph, op)[1:3]
     rows, columns = (slide(graph, op, axis, size).reads(size) for axis, size in enumerate(sizes))
     yield _box(0, sizes, rows, columns)
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
     """TRANSPOSE_CONV adds input `i` to consecutive outputs, beginning with output `i × stride − padding`."""
-    sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
+    sizes, made, kernel, axes = shape_of(graph, op)[1:3], _made(graph, op)[1:3], shape_of(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
         same = max(0, (sizes[axis] - 1) * stride + kernel[axis] - made[axis]) // 2
@@ -126,7 +123,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
     """Compute positions like TFLM's ComputeInterpolationValues (reference/resize_bilinear.h)."""
-    sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
+    sizes, made, axes = shape_of(graph, op)[1:3], _made(graph, op)[1:3], []
     half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
         corners = int(bool(op.options["alignCorners"]) and out > 1)
@@ -143,7 +140,7 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
+    made, units = math.prod(_made(graph, op)), shape_of(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)
 
@@ -162,7 +159,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
     """A reduction of channels reads single values, and a reduction of rows or columns reads whole pixels."""
-    shape = _shape(graph, op)
+    shape = shape_of(graph, op)
     stated = op.options.get(AXES)
     axes = {
         int(a) % len(shape)
@@ -177,7 +174,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
     """GATHER and GATHER_ND need the whole input, since an index may select any element."""
-    at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
+    at = np.arange(math.prod(shape_of(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
         yield Corners(0, 1, 0 * at, 0 * at)
@@ -185,7 +182,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
     """A row of a matrix product needs one row of the left matrix and the whole right matrix."""
-    *batch, rows, _ = _shape(graph, op)
+    *batch, rows, _ = shape_of(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
     yield Corners(1, math.prod(batch), at // rows, at // rows)

@@ -9,7 +9,7 @@ The replay of states (states.py) proves that operators find the kept rows in a s
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -86,15 +86,13 @@ class _Numbering:
             read = np.concatenate(self._operands(op)[:-1], axis=1)[:, None]
         else:
             taps = [self._taps(op, k, rows) for k, rows in enumerate(self._operands(op))]
-            read = np.concatenate([*taps, *self._positions(op)], axis=2)
+            if any(a.table or (a.mul, a.div, a.extent) != (1, 1, 1) for a in op.access):
+                # The values of a row may depend on its index, as in RESIZE_BILINEAR.
+                taps.append(np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1)))
+            read = np.concatenate(taps, axis=2)
         if op.kind.name == "MAX_POOL" and replace(w, pad_top=0) == UNIT and op.activation == (-128, 127):
             return read[..., 0]
         return self._numbered(own, read if kind else np.sort(read))
-
-    def _positions(self, op: RowOp) -> Iterator[Ints]:
-        """Yield the indices of the output rows if a row's values may depend on its index, as in RESIZE_BILINEAR."""
-        if any(a.table or (a.mul, a.div, a.extent) != (1, 1, 1) for a in op.access):
-            yield np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1))
 
     def _taps(self, op: RowOp, k: int, numbers: Ints) -> Ints:
         """For each output row, return the numbers of the operand's rows that the output row needs."""

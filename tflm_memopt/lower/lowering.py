@@ -104,6 +104,9 @@ class _Lowering:
             groups.append(ProgramGroup(len(table), len(ops), counters, group.loops, group.stripes, int(whole)))
             table += ops
             iterations += group.iterations
+        place = InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
+        if self.source:
+            place = InputPlace.STREAM if self.source.pushed else InputPlace.EXTERNAL
         return Program(
             target=TARGETS[self.plan.target],
             n_inputs=len(self.inputs),
@@ -119,7 +122,7 @@ class _Lowering:
                 for _, s in self.states.values()
             ),
             cores=self._cores(table),
-            input=self._input(),
+            input=place,
             slow=self.plan.slow_bytes,
         )
 
@@ -147,11 +150,6 @@ class _Lowering:
             serial += [iterations + number for number in of_group.serial]
             iterations += group.step.iterations
         return ProgramCores(tuple(shardings), tuple(barriers), tuple(serial), counters)
-
-    def _input(self) -> int:
-        if self.source:
-            return InputPlace.STREAM if self.source.pushed else InputPlace.EXTERNAL
-        return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
         op = without_waiting(self.ops[stage.op])
@@ -238,11 +236,15 @@ class _Lowering:
         """The argument `nests` maps the output tensor of each operator of the group to the operator's loops."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
-        handed = (*self.inputs, *self.custom.outputs)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
-        base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
+        placed, handed = rolling_buffer or self.plan.find(Role.TENSOR, tensor), (*self.inputs, *self.custom.outputs)
+        base, offset = 0, placed[1] - self.workspace.start if placed else 0
+        if tensor in handed:
+            base, offset = 1 + handed.index(tensor), 0
+        elif tensor in self.slow:
+            base, offset = 1 + len(handed) + bool(self.states), self.slow[tensor].offset
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
-        if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
+        if not (base or placed or nest):
             depth = 1  # An operator that never runs has a record without a buffer.
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
@@ -256,13 +258,6 @@ class _Lowering:
 
     def _number(self, record: ProgramTensor) -> int:
         return self.tensors.setdefault(record, len(self.tensors))
-
-    def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
-        if tensor in handed:
-            return 1 + handed.index(tensor), 0
-        if tensor in self.slow:
-            return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
-        return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
         streamed = Role.ROLLING_BUFFER, source.tensor

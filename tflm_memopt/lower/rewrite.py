@@ -107,10 +107,11 @@ def _alone(group: PlannedGroup) -> CustomOp:
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
-    constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
+    place = writer.add_buffer(tree, data)
+    constant = writer.add_tensor(tree, f"tmo/program_{position}", (len(data),), "UINT8", buffer=place)
     outputs, space = list(custom.outputs), workspace(custom)
     if space:
-        outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", len(space), 0))
+        outputs.append(writer.add_tensor(tree, f"tmo/workspace_{position}", (len(space),), "UINT8"))
         offsets[outputs[-1]] = space.start
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
@@ -150,10 +151,6 @@ def add_tensor(tree: Any, tensor: Tensor) -> None:
         raise ValueError(f"tensor {tensor.id} '{tensor.name}' became number {index}")
     if q.axis:
         tree.subgraphs[0].tensors[index].quantization.quantizedDimension = q.axis
-
-
-def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
-    return writer.add_tensor(tree, name, (nbytes,), "UINT8", buffer=buffer)
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
