@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_sums(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions with the DSP extension. The
+/* The functions tmo_dsp_sums(), tmo_dsp_channel(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions with the DSP extension. The
  * weights of these convolutions are not packed. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four
  * channels. The function tmo_dsp_sums() computes the last one to three channels one at a time.
  *
@@ -163,6 +163,64 @@
 40: add   sp, #FRAME
     pop   {r4-r11, pc}
     .size tmo_dsp_sums, . - tmo_dsp_sums
+
+/* tmo_dsp_channel() computes the sum of one channel. Register r0 points to the next values of a run, and r1 points to their weights. Register r2 points
+ * to the list entry of the next run, and r3 to its weights. Register r4 holds the sum, r5 points to the tmo_runs, and r6 holds the offset of the
+ * current part. Register r7 is the number of runs that are left, r8 holds the negated zero point in both halves, and lr is the number of values that
+ * are left. */
+    FUNCTION tmo_dsp_channel
+    push  {r2, r3, r4-r11, lr}
+    mov   r5, r0
+    mov   r4, r2
+    mov   r8, r3
+    ldr   r6, [r5, #OFFSET]
+    ldrh  r7, [r5, #PARTS]
+    cmp   r7, #0
+    beq   9f
+1:  strd  r1, r7, [sp]
+    mov   r3, r1
+    ldr   r2, [r5]
+    ldrh  r7, [r5, #COUNT]
+    cmp   r7, #0
+    beq   8f
+2:  ldr   r0, [r2], #4
+    ldr   r9, [r5, #ROW]
+    ldr   lr, [r5, #BYTES]
+    mov   r1, r3
+    add   r0, r0, r6
+    add   r3, r3, r9
+    subs  lr, lr, #4
+    blt   4f
+3:  ldr   r10, [r0], #4
+    ldr   r11, [r1], #4
+    sxtab16 r9, r8, r10
+    sxtab16 r10, r8, r10, ror #8
+    sxtb16 r12, r11
+    sxtb16 r11, r11, ror #8
+    smlad r4, r9, r12, r4
+    smlad r4, r10, r11, r4
+    subs  lr, lr, #4
+    bge   3b
+4:  adds  lr, lr, #4
+    beq   6f
+5:  ldrsb r9, [r0], #1
+    ldrsb r11, [r1], #1
+    sxtah r9, r9, r8
+    mla   r4, r9, r11, r4
+    subs  lr, lr, #1
+    bne   5b
+6:  subs  r7, r7, #1
+    bne   2b
+8:  ldrd  r1, r7, [sp]
+    ldr   r9, [r5, #NEXT_ROW]
+    ldr   r10, [r5, #NEXT_OFFSET]
+    add   r1, r1, r9
+    add   r6, r6, r10
+    subs  r7, r7, #1
+    bne   1b
+9:  mov   r0, r4
+    pop   {r2, r3, r4-r11, pc}
+    .size tmo_dsp_channel, . - tmo_dsp_channel
 
 /* The following numbers are offsets of fields in tmo_dsp_job. */
     .equ JOB_X, 0

@@ -573,12 +573,35 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   return true;
 }
 
+/* Returns the number of rows of operand 0 that each iteration reads, if the other operands always have the same rows, and all rows of operand 0 are in
+ * one buffer. Returns 0 otherwise. */
+static uint32_t rows_that_move(const execution *f) {
+  const tmo_op *const op = f->kernel.op;
+  const tmo_access *const access = (const tmo_access *)tmo_constant(f->run->program, op->access);
+  bool moves = has_whole_rows(f->run, f->in.tensor) && f->in.tensor->depth >= f->in.tensor->height;
+  for (uint8_t k = 1; k < op->n_inputs; ++k) {
+    moves = moves && access[k].mul == 0 && access[k].table == 0 && has_whole_rows(f->run, &tmo_tensors(f->run->program)[op->input[k]]);
+  }
+  return moves ? access->extent : 0;
+}
+
 TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
   const int8_t *pixels[TMO_MAX_TAPS];
-  for (bool again = false; run->current.row < end; ++run->current.row, again = true) {
-    set_row(f);
-    const tmo_window window = read_by_access(f, pixels, again);
+  const uint32_t moving = rows_that_move(f);
+  const int32_t bytes = (int32_t)tmo_row_bytes(f->in.tensor), last = (int32_t)(f->in.tensor->height - moving);
+  tmo_window window = read_by_access(f, pixels, false);
+  for (;;) {
     call_row_kernel(&f->kernel, &window, output_pixel(f, run->current.row, 0));
+    if (++run->current.row >= end) return;
+    const int32_t before = f->kernel.first_row;
+    set_row(f);
+    const int32_t first = f->kernel.first_row;
+    if (moving > 0 && before >= 0 && before <= last && first >= 0 && first <= last) {
+      const int32_t step = (tmo_is_reversed(f->in.tensor) ? before - first : first - before) * bytes;
+      for (uint32_t r = 0; r < moving; ++r) pixels[r] += step;
+    } else {
+      window = read_by_access(f, pixels, true);
+    }
   }
 }
 

@@ -42,8 +42,50 @@ static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
   return p->row + (taps > 0 ? tap * channels : 0);
 }
 
+#if TMO_CORE_DSP
+#define add_channel tmo_dsp_channel
+#else
+/* Returns `sum` plus the products of all runs and the weights of one channel. The low half of `zero` holds the negated zero point. */
+TMO_OWN_FRAME static int32_t add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t zero) {
+  const int32_t row = (int32_t)r->row, next = (int32_t)r->next_row, shift = (int16_t)zero;
+  uint32_t total = (uint32_t)sum, offset = r->offset;
+  for (uint32_t parts = r->parts; parts > 0; --parts, w += next, offset += r->next_offset) {
+    const int8_t *weights = w;
+    for (const int8_t *const *at = r->at, *const *const last = at + r->count; at != last; ++at, weights += row) {
+      const int8_t *x = *at + offset, *y = weights, *const end = x + r->bytes;
+      for (; end - x >= 4; x += 4, y += 4) {
+        TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i) total += (uint32_t)((x[i] + shift) * y[i]);
+      }
+      for (; x != end; ++x, ++y) total += (uint32_t)((*x + shift) * *y);
+    }
+  }
+  return (int32_t)total;
+}
+#endif
+
+/* Computes a row of one to three channels. For so few channels, calls of tmo_add_products() would take longer. */
+TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
+  const tmo_op *const op = k->op;
+  const int32_t zero = (int32_t)((uint32_t)(uint16_t)-op->input_zero_point[0] * 0x10001u), zero_out = op->output_zero_point;
+  const int32_t low = op->act_min, high = op->act_max, *const bias = k->bias, *const multipliers = k->multipliers;
+  const int8_t *const shifts = k->shifts, *const end = out + k->out_width * k->out_channels;
+  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, channels = k->out_channels, filter = p->runs.filter;
+  while (out != end) {
+    const int8_t *w = take_runs(k, p);
+    for (uint32_t c = 0, s = 0; c < channels; ++c, s += step, w += filter) {
+      const int32_t sum = add_channel(&p->runs, w, bias != NULL ? bias[c] : 0, zero);
+      const int32_t value = tmo_wrapping_add(tmo_rescale(sum, multipliers[s], shifts[s]), zero_out);
+      *out++ = (int8_t)(value < low ? low : value > high ? high : value);
+    }
+  }
+}
+
 void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   pixel_runs p = first_runs(k, window, 1);
+  if (k->out_channels < 4 && !tmo_has_sums(k)) {
+    make_few_channels(k, &p, out);
+    return;
+  }
   for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
     const int8_t *w = take_runs(k, &p);
     for (uint32_t n, c = 0; c < k->out_channels; c += n, w += n * p.runs.filter) {

@@ -29,8 +29,13 @@ AROUND = 60
         ("m4", "pool_most_int16", 1),
         ("m4", "pool_average", 4),
         ("m4", "pool_average", 7),
+        ("m4", "transpose_conv", 4),
+        ("m4", "transpose_conv", 5),
+        ("m4", "transpose_conv", 11),
+        ("m4", "batch_matmul", 4),
         ("m3", "pool_most", 2),
         ("m3", "pool_most", 6),
+        ("m3", "transpose_conv", 4),
     ],
 )
 def test_instructions_are_not_more_than_of_the_kernel(core: str, family: str, number: int) -> None:

@@ -247,6 +247,10 @@ TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
 tmo_add_runs_of_bytes tmo_dsp_sums; /* tmo_dsp_sums() supports only runs whose bytes are adjacent, so that r->step is 1 */
 
+/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of each run must be adjacent, and so must the addresses of the
+ * runs in the list. The argument `zero` holds the negated zero point in both halves. */
+int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
+
 /* Arguments for functions that compute four output channels at a time. Each output channel is a weighted sum of one run of bytes. */
 typedef struct {
   const int8_t *x;
