@@ -78,6 +78,9 @@ def read(data: bytes) -> Model:
     except _DAMAGE as error:
         raise _damaged(f"damaged model: {error}", "operator options", "copy or convert the file again") from error
     _check_tree(tree)
+    for tensor in (tensor for subgraph in tree.subgraphs for tensor in _items(subgraph.tensors)):
+        if tensor.shape is None:  # a scalar: AllocateTfLiteTensor (micro_allocator.cc) allows a missing shape
+            tensor.shape = np.zeros(0, np.int32)
     graphs = [_graph(tree, number) for number in range(len(tree.subgraphs))]
     calls.check(graphs)
     return Model(tree, replace(graphs[0], subgraphs=tuple(graphs)))

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import examples
+from conftest import QUICKLY, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
 
+from tflm_memopt.api import optimize
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model import calls, writer
 from tflm_memopt.model.graph import Graph, Op
@@ -147,6 +148,21 @@ def graphs(*others: Sequence[int]) -> list[Graph]:
 
 def choice(index: int, then: int, otherwise: int) -> Op:
     return Op(index, "IF", (), (), {"thenSubgraphIndex": then, "elseSubgraphIndex": otherwise})
+
+
+def test_a_scalar_may_have_no_shape() -> None:
+    net = small()
+    scalar = net.input((), dtype="INT32")
+    net.graph.outputs.append(net.input((), dtype="FLOAT32"))
+    for tensor in (net.graph.tensors[scalar], net.graph.tensors[net.graph.outputs[-1]]):
+        tensor.shape = None
+    data = writer.write(net.tree)
+    assert schema.Model.GetRootAs(data, 0).Subgraphs(0).Tensors(scalar).ShapeIsNone()
+    assert read(data).graph.tensors[scalar].shape == ()
+    made = optimize(data, effort=QUICKLY)
+    assert made.report.changed
+    after = read(made.model).graph
+    assert [after.tensors[t].shape for t in after.inputs] == [(1, 6, 6, 2), (), ()]
 
 
 def test_subgraphs_may_call_others() -> None:
