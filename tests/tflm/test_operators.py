@@ -135,6 +135,17 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
     assert_equal(net.model(y), also=[EVERY_INT16])
 
 
+@pytest.mark.parametrize("activation", ["NONE", "RELU"])
+@pytest.mark.parametrize("scale", [1e-8, 4e-12])
+def test_the_output_of_a_dead_layer_may_have_any_scale(activation: str, scale: float) -> None:
+    """Quantizers choose a tiny scale for an output that is 0 for all calibration inputs. The bounds of NONE and RELU do
+    not depend on the scale.
+    """
+    net = Net(1)
+    x = net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), activation=activation, out=(scale, -128))
+    assert_equal(net.model(net.depthwise_conv2d(x, kernel=(3, 3), activation=activation, out=(0.05, 3))))
+
+
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
 @pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
 def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:

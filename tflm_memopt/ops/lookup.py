@@ -78,7 +78,7 @@ def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
     scale.
     """
     scale = source.scale[0]
-    if not quant.bounds_fit(scale):
+    if not quant.bounds_fit("RELU6", scale):
         raise OutOfRange(f"input scale {scale:g}")
     bounds = quant.activation_range("RELU6", scale, source.zero_point[0])
     return _bytes(np.minimum(np.maximum(EVERY, bounds[0]), bounds[1]))

@@ -17,7 +17,13 @@ SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
 """TFLM's constant kScaledDiffIntegerBits (micro/kernels/softmax_common.cc)."""
 
-ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
+    "NONE": (None, None),
+    "RELU": (0.0, None),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+}
+"""Lowest and highest real number that an activation returns, where None stands for no bound."""
 
 POWER_TOLERANCE = 1e-3
 """For TFLM, a scale is a power of two if its binary logarithm is at most this far from an integer."""
@@ -174,9 +180,14 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     return zero_point + round_away(float32_quotient(real, scale))
 
 
-def bounds_fit(scale: float) -> bool:
-    """Return whether an activation's bounds in units of the scale fit an int32, as TFLM's Quantize() requires."""
-    return float32_quotient(6.0, scale) < 2**31
+def bounds_fit(activation: str, scale: float) -> bool:
+    """Return whether an activation's bounds in units of the scale fit an int32, as TFLM's Quantize() requires. NONE and
+    RELU have no bound except 0, which fits for every scale.
+
+    >>> bounds_fit("RELU6", 1e-12), bounds_fit("RELU", 1e-12)
+    (False, True)
+    """
+    return all(abs(float32_quotient(bound, scale)) < 2**31 for bound in BOUNDS[activation] if bound)
 
 
 def activation_range(activation: str, scale: float, zero_point: int, bits: int = 8) -> tuple[int, int]:
@@ -186,8 +197,7 @@ def activation_range(activation: str, scale: float, zero_point: int, bits: int =
     >>> activation_range("RELU6", 0.05, -28)
     (-28, 92)
     """
-    bounds = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
-    low, high = bounds[activation]
+    low, high = BOUNDS[activation]
     least, most = -(1 << bits - 1), (1 << bits - 1) - 1
     return (
         least if low is None else max(least, quantized(low, scale, zero_point)),

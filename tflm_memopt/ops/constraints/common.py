@@ -145,14 +145,14 @@ def same_quantization(context: OperatorContext) -> str | None:
 @hint("use NONE, RELU, RELU6 or RELU_N1_TO_1")
 def fused_activation(context: OperatorContext) -> str | None:
     """The fused activation must be NONE, RELU, RELU6 or RELU_N1_TO_1"""
-    activation = context.op.options.get("fusedActivationFunction")
+    activation = str(context.op.options.get("fusedActivationFunction"))
     is_float = context.output.dtype == "FLOAT32"
-    if activation not in (quant.FLOAT_RANGES if is_float else quant.ACTIVATIONS):
+    if activation not in (quant.FLOAT_RANGES if is_float else quant.BOUNDS):
         return f"it is {activation}"
     if is_float:
         return None
     scale = quantization(context.output).scale[0]
-    if quant.bounds_fit(scale):
+    if quant.bounds_fit(activation, scale):
         return None
     return f"scale {scale:g} of {name(context.output)} is too small"
 
