@@ -1,7 +1,8 @@
-"""Joins dimensions of tensors that have more than four dimensions, as in a group norm.
+"""Joins dimensions of tensors that have more than four dimensions, as in a group norm, or several images in a batch.
 
 Adjacent dimensions are joined if each operand is broadcast along all of these dimensions or along none. Before the
-dimensions are joined, a value for a group of channels is repeated for each channel.
+dimensions are joined, a value for a group of channels is repeated for each channel. The last dimension of an operator
+along the channels, such as SOFTMAX, is not joined.
 """
 
 import math
@@ -10,28 +11,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.ops.context import COMPARISONS
+from tflm_memopt.ops.context import COMPARISONS, any_rows, natural_rows
+from tflm_memopt.rewrite.rules.columns import ALONG_CHANNELS
 from tflm_memopt.rewrite.rules.rule import NewOps
 
 MAPPED = frozenset(
     {
-        "ABS", "CAST", "DEQUANTIZE", "ELU", "EXP", "HARD_SWISH", "LEAKY_RELU", "LOGICAL_NOT", "LOGISTIC", "NEG",
-        "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQRT", "SQUARE", "TANH",
+        "ABS", "CAST", "CEIL", "DEQUANTIZE", "ELU", "EXP", "FLOOR", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGICAL_NOT",
+        "LOGISTIC", "NEG", "QUANTIZE", "RELU", "RELU6", "ROUND", "RSQRT", "SQRT", "SQUARE", "TANH",
     }
 )  # fmt: skip
 BROADCAST = frozenset(
     {
-        "ADD", "DIV", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SELECT_V2",
-        "SQUARED_DIFFERENCE", "SUB", *COMPARISONS,
+        "ADD", "DIV", "FLOOR_DIV", "FLOOR_MOD", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU",
+        "SELECT_V2", "SQUARED_DIFFERENCE", "SUB", *COMPARISONS,
     }
 )  # fmt: skip
 Whole = tuple[bool, ...]
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
+    if op.type not in MAPPED | BROADCAST | ALONG_CHANNELS or len(op.outputs) != 1 or ABSENT in op.inputs:
         return None
-    if len(graph.tensors[op.outputs[0]].shape) <= 4 or (shapes := _shapes(graph, op)) is None:
+    if natural_rows(graph.tensors[op.outputs[0]].shape) is not None or (shapes := _shapes(graph, op)) is None:
         return None
     made, inputs = NewOps(graph, op), list[TensorId]()
     repeated, (*joined, output) = shapes
@@ -52,9 +54,14 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
     out = graph.tensors[op.outputs[0]].shape
+    if min(out, default=0) < 1:
+        return None
     padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
     if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):
         return None
+    if op.type in ALONG_CHANNELS:
+        rows = any_rows(out)
+        return padded, [(1, rows.h, rows.w, rows.c)] * 2
     padded = [_repeated(shape, out) for shape in padded]
     sizes: list[int] = []
     wholes: list[Whole] = []
