@@ -2,6 +2,7 @@
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import QUICKLY
 from models import Net
 from moving import constant, like
 from property.floats import in_float
@@ -12,8 +13,8 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 
 
-def gated(steps: int, block: int) -> bytes:
-    net = Net(4)
+def gated(steps: int, block: int, *, activations: str = "INT8") -> bytes:
+    net = Net(4, activations=activations)
     x = net.reshape(net.conv2d(net.input((1, 1, steps, 2)), 8), (1, steps, 8))
     padded = net.pad(x, [(0, 0), (block, 0), (0, 0)])
     each = (steps + block) // block
@@ -28,7 +29,8 @@ def gated(steps: int, block: int) -> bytes:
         y = net.reshape(y, (block, each - 1, 6))
         joined = like(net, y, (1, block * (each - 1), 6))
         y = net.op("BATCH_TO_SPACE_ND", [y, blocks, none], [joined], schema.BatchToSpaceNDOptionsT())
-        branches.append(net.unary(kind, y, out=(1 / 128, 0) if kind == "TANH" else (1 / 256, -128)))
+        out = (1 / 32768, 0) if activations == "INT16" else (1 / 128, 0) if kind == "TANH" else (1 / 256, -128)
+        branches.append(net.unary(kind, y, dtype=activations, out=out))
     return net.model(net.binary("MUL", *branches, out=(1 / 128, 0)))
 
 
@@ -46,6 +48,14 @@ def test_causal_units(steps: int, block: int) -> None:
     wide = in_float(data, 1)
     result = tflm_memopt.optimize(wide, if_worthwhile=False, effort=0.05)
     assert tflm_memopt.verify(wide, result.model, runs=2).bit_exact
+
+
+def test_int16_units_are_verified() -> None:
+    """TFLM has no SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND of int16, but the rewritten model needs neither."""
+    data = gated(32, 2, activations="INT16")
+    result = tflm_memopt.optimize(data, effort=QUICKLY)
+    assert result.report.changed
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
 
 
 def test_padded_steps_that_are_an_output_stay() -> None:

@@ -18,14 +18,19 @@ from tflm_memopt.rewrite.rules.composed import is_plain_select
 from tflm_memopt.tflm.refused import RANKS
 
 Shape = tuple[int, ...]
+GATHERED = ("FLOAT32", "INT8")
+"""Types that TFLM's GATHER takes."""
+CAST = ("INT16", "BOOL")
+"""Types whose values are cast to float32 without loss before TFLM's GATHER moves them."""
 
 
 def runnable(data: bytes) -> bytes:
     """Return a model with the same output bytes, in which operators of TFLM replace operators that TFLM lacks.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid operands
-    are not replaced.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Values of int16 and bool are
+    cast to float32 before GATHER, and values of int16 before SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND. Operators with
+    invalid operands are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -109,13 +114,35 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     context = OperatorContext(graph, op)
     if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
         return None
+    if context.input().dtype not in GATHERED + CAST:
+        return None
     x, count = context.input(), context.input().elements
     places = STEP[op.type](context, [np.arange(count, dtype=np.int32).reshape(x.shape)])
-    flat = writer.add_tensor(tree, "", (count,), x.dtype)
-    return [
-        writer.operator(writer.add_opcode(tree, "RESHAPE"), (x.id, _constant(tree, [count])), (flat,)),
-        writer.operator(writer.add_opcode(tree, "GATHER"), (flat, _constant(tree, places)), op.outputs),
-    ]
+    operators = []
+
+    def add(name: str, inputs: Sequence[int], shape: Shape, dtype: str, output: int | None = None) -> int:
+        made = writer.add_tensor(tree, "", shape, dtype) if output is None else output
+        operators.append(writer.operator(writer.add_opcode(tree, name), inputs, (made,)))
+        return made
+
+    shape, result = context.output.shape, op.outputs[0]
+    flat = add("RESHAPE", (x.id, _constant(tree, [count])), (count,), x.dtype)
+    if x.dtype in GATHERED:
+        add("GATHER", (flat, _constant(tree, places)), shape, x.dtype, result)
+        return operators
+    flat = add("CAST", (flat,), (count,), "FLOAT32")
+    add("CAST", (add("GATHER", (flat, _constant(tree, places)), shape, "FLOAT32"),), shape, x.dtype, result)
+    return operators
+
+
+def _in_float(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
+    tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
+    if any(t.dtype != "INT16" or t.quantization is None or t.quantization.zero_point[0] for t in tensors):
+        return None
+    x, y = (writer.add_tensor(tree, "", t.shape, "FLOAT32") for t in tensors)
+    operator.inputs, operator.outputs = np.array([x, *op.inputs[1:]], np.int32), np.array([y], np.int32)
+    cast = writer.add_opcode(tree, "CAST")
+    return [writer.operator(cast, op.inputs[:1], (x,)), operator, writer.operator(cast, (y,), op.outputs)]
 
 
 def _constant(tree: Any, values: Any) -> int:
@@ -125,4 +152,5 @@ def _constant(tree: Any, values: Any) -> int:
 
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
+    "SPACE_TO_BATCH_ND": _in_float, "BATCH_TO_SPACE_ND": _in_float,
 }  # fmt: skip
