@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 
+import executor
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +48,7 @@ def assert_equal_outputs(before: Model, after: Model) -> None:
 
 def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> BytesMoved:
     program, each = unpack(data), []
-    order = np.array(host.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
+    order = np.array(executor.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
     tiled = {i for g in program.groups for i in range(g.first_op, g.first_op + g.n_ops) if g.stripes}
     for number, op in enumerate(program.ops):
         executed = OpIteration(*order[order[:, 0] == number].T)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import executor
 import numpy as np
 import pytest
 from conftest import EXAMPLE, KEYWORDS, examples, on_two_cores, thinned
@@ -19,7 +20,6 @@ from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 TARGETS = ("cortex-m33", "esp-nn", "generic")
@@ -34,7 +34,7 @@ def cases(path: Path = EXAMPLE, target: str = "cortex-m33") -> list[Case]:
 
 
 def runs_right(case: Case, seed: int) -> bool:
-    got = host.run_shared(case.program, case.arena, case.inputs, [e.nbytes for e in case.expected], seed)
+    got = executor.run_shared(case.program, case.arena, case.inputs, [e.nbytes for e in case.expected], seed)
     return all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
 
 
@@ -47,7 +47,7 @@ def test_two_threads_give_the_bytes_of_one(target: str) -> None:
 def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
     program = unpack(max(cases(), key=lambda case: len(case.program)).program)
     assert program.cores
-    return host.check_cores(pack(change(program, program.cores)))
+    return executor.check_cores(pack(change(program, program.cores)))
 
 
 def one_sharding(program: Program, kind: int, cut: int, accumulator: int | None = None) -> Program:
@@ -135,7 +135,7 @@ def test_esp_nn_has_one_scratch_for_depthwise_convolutions(kind: Sharding) -> No
     assert program.cores
     shardings = [*program.cores.shardings]
     i = next(i for i, op in enumerate(program.ops) if op.packing is Packing.ESP_DEPTHWISE)
-    assert host.check_cores(pack(program)) is Status.OK
+    assert executor.check_cores(pack(program)) is Status.OK
     shardings[i] = replace(shardings[i], kind=kind, cut=1)
     changed = replace(program, cores=replace(program.cores, shardings=tuple(shardings)))
-    assert host.check_cores(pack(changed)) is Status.OP
+    assert executor.check_cores(pack(changed)) is Status.OP

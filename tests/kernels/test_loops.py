@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 from dataclasses import replace
 
+import executor
 import numpy as np
 import pytest
 from conftest import seeds
@@ -27,15 +28,15 @@ def test_any_nesting_runs_the_same_order() -> None:
     for seed in seeds(16):
         found, rng = drawn(seed), np.random.default_rng(seed)
         program, inputs, expected = found.program, found.inputs, found.expected
-        iterations = host.iteration_order(pack(program), inputs, [expected.size])
+        iterations = executor.iteration_order(pack(program), inputs, [expected.size])
         assert len(iterations) == program.iterations
         other = nested_otherwise(program, rng)
         assert unpack(pack(other)) == other
-        assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
+        assert executor.iteration_order(pack(other), inputs, [expected.size]) == iterations
         (watched,) = host.run_guarded(pack(other), found.arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
         pushed = pack(streamed(other, rng))
-        assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
+        assert executor.iteration_order(pushed, inputs, [expected.size]) == iterations
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
 

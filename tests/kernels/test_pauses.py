@@ -2,6 +2,7 @@
 
 import ctypes
 
+import executor
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ def paused_run(
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, list_, len(pauses)
     said = []
     while not said or said[-1] == WAIT:
-        said.append(host._library().tmo_run_paused(*arguments, ctypes.byref(at)))
+        said.append(executor.library().tmo_run_paused(*arguments, ctypes.byref(at)))
     assert (at.rows, at.iterations) == (0, 0)
     return said, buffers.outputs
 
@@ -54,4 +55,4 @@ def test_a_damaged_pause_is_refused() -> None:
     buffers = host._Buffers(program, inputs, [graph.tensors[t].nbytes for t in graph.outputs])
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, None, 0
     at = host._Stream(1, 1 << 30)
-    assert host._library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.ITERATIONS
+    assert executor.library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.ITERATIONS

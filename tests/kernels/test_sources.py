@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import executor
 import numpy as np
 import pytest
 from conftest import seeds
@@ -33,8 +34,8 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
-        order = host.iteration_order(pack(program), inputs, [expected.size])
-        assert host.iteration_order(data, inputs, [expected.size]) == order
+        order = executor.iteration_order(pack(program), inputs, [expected.size])
+        assert executor.iteration_order(data, inputs, [expected.size]) == order
         (watched,) = host.run_guarded(data, _apart(data, inputs[0].size, expected.size), inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
 

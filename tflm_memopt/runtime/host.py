@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.format.limits import ALIGNMENT, LOOP_DEPTH
+from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import HEADER, POOL, TENSOR
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
@@ -45,7 +45,6 @@ class Status(enum.IntEnum):
 
 
 WAIT = 2
-MORE = 1
 INT8, UINT8 = 0, 1
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
@@ -90,20 +89,6 @@ class TmoSource(ctypes.Structure):
 
 class _Stream(ctypes.Structure):
     _fields_ = [("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32)]
-
-
-class _Loop(ctypes.Structure):
-    _fields_ = [("body", ctypes.c_void_p), ("left", ctypes.c_uint32)]
-
-
-class _RunState(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("program", "io", "workspace", "stream", "group", "at")),
-        ("loops", _Loop * LOOP_DEPTH),
-        *((name, ctypes.c_uint32) for name in ("rows", "iterations", "depth")),
-        ("op", ctypes.c_uint16),
-        ("current", _Iteration),
-    ]
 
 
 class _Arena(ctypes.Structure):
@@ -169,49 +154,6 @@ def run(
             break
     _accept(Status(status))
     return buffers.outputs
-
-
-def check_cores(program: bytes) -> Status:
-    image = aligned(program)
-    return Status(_library().tmo_check_cores(image.ctypes.data))
-
-
-def run_shared(
-    program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
-) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their addresses on the device. Raises ModelError if the
-    executor refuses the program.
-
-    The argument `jitter` is the seed of random delays, or 0 for no delays.
-    """
-    _accept(check(program, [i.nbytes for i in inputs], output_bytes))
-    _accept(check_cores(program))
-    arena, slow_at = _with_slow(arena, slow_bytes(program))
-    image, memory = aligned(program), _filled(arena, inputs, InputPlace.ARENA, new_state(program), 0)
-    addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs, slow_at)]
-    io = (ctypes.c_void_p * len(addresses))(*addresses)
-    _accept(Status(_library().tmo_run_threads(image.ctypes.data, io, memory.ctypes.data + arena.workspace, jitter)))
-    return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
-
-
-def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference, and return its iterations in execution order. Raises any error of run()."""
-    buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
-    _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
-    order = []
-    status, pushes = MORE, iter(buffers.pushes[1:])
-    while status in (MORE, WAIT):
-        left = state.iterations
-        status = _library().tmo_step(ctypes.byref(state))
-        if state.iterations < left or status < 0:
-            order.append(_iteration(state))
-        if status == WAIT and not buffers.pushes:
-            break
-        if status == WAIT:
-            buffers.inputs[0].ravel().view(np.uint8)[:] = next(pushes)
-            _library().tmo_more_rows(ctypes.byref(state))
-    _accept(_ended(status))
-    return order
 
 
 def run_guarded(
@@ -367,7 +309,7 @@ class _Buffers:
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
 
 
-def _iteration(record: _RunState | _Report) -> OpIteration:
+def _iteration(record: Any) -> OpIteration:
     current = record.current
     return OpIteration(record.op, current.stripe, current.channel_group, current.tile, current.row)
 
@@ -408,14 +350,6 @@ def _loaded() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
-    library.tmo_run_paused.argtypes = [pointer, ctypes.POINTER(pointer), pointer, uint32s, ctypes.c_uint32, pointer]
-    library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
-    library.tmo_begin.restype = None
-    library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]
-    library.tmo_more_rows.argtypes, library.tmo_more_rows.restype = [ctypes.POINTER(_RunState)], None
     library.tmo_push.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.POINTER(_Stream)]
     library.tmo_run_guarded.argtypes = [pointer, size, ctypes.POINTER(_Arena), ctypes.POINTER(_Report)]
-    library.tmo_check_cores.argtypes = [pointer]
-    if hasattr(library, "tmo_run_threads"):
-        library.tmo_run_threads.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.c_uint32]
     return library
