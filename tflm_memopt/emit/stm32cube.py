@@ -4,9 +4,6 @@ The program uses no drivers, so the user only adds the sources of TensorFlow Lit
 chip, the sources, the include paths and the flags.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Texts
@@ -21,52 +18,12 @@ STACK = 4096
 """Bytes that the linker script reserves for the stack."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    mcu: str
-    fpu: str = ""
-    """Argument of the compiler option -mfpu, or "" for a chip without FPU."""
-    ram_origin: int = SRAM
-
-
-M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
-CHIPS: Mapping[str, Chip] = {
-    "nucleo_f072rb": Chip("STM32F072RBTx"),
-    "bluepill": Chip("STM32F103C8Tx"),
-    "nucleo_f103rb": Chip("STM32F103RBTx"),
-    "nucleo_l073rz": Chip("STM32L073RZTx"),
-    "nucleo_g431rb": Chip("STM32G431RBTx", M4F),
-    "nucleo_g071rb": Chip("STM32G071RBTx"),
-    "nucleo_f303re": Chip("STM32F303RETx", M4F),
-    "nucleo_l432kc": Chip("STM32L432KCUx", M4F),
-    "disco_l475vg_iot01a": Chip("STM32L475VGTx", M4F),
-    "nucleo_f401re": Chip("STM32F401RETx", M4F),
-    "nucleo_l476rg": Chip("STM32L476RGTx", M4F),
-    "blackpill_f411ce": Chip("STM32F411CEUx", M4F),
-    "disco_f407vg": Chip("STM32F407VGTx", M4F),
-    "nucleo_f411re": Chip("STM32F411RETx", M4F),
-    "nucleo_f446re": Chip("STM32F446RETx", M4F),
-    "nucleo_g474re": Chip("STM32G474RETx", M4F),
-    "nucleo_g0b1re": Chip("STM32G0B1RETx"),
-    "disco_f429zi": Chip("STM32F429ZITx", M4F),
-    "nucleo_f429zi": Chip("STM32F429ZITx", M4F),
-    "nucleo_l552ze_q": Chip("STM32L552ZETxQ", M33),
-    "nucleo_f412zg": Chip("STM32F412ZGTx", M4F),
-    "disco_f746ng": Chip("STM32F746NGHx", M7),
-    "disco_l496ag": Chip("STM32L496AGIx", M4F),
-    "nucleo_f746zg": Chip("STM32F746ZGTx", M7),
-    "nucleo_h723zg": Chip("STM32H723ZGTx", M7_DOUBLE, AXI_SRAM),
-    "disco_f769ni": Chip("STM32F769NIHx", M7_DOUBLE),
-    "nucleo_f767zi": Chip("STM32F767ZITx", M7_DOUBLE),
-    "disco_l4s5i_iot01a": Chip("STM32L4S5VITx", M4F),
-    "nucleo_h563zi": Chip("STM32H563ZITx", M33),
-    "nucleo_l4r5zi": Chip("STM32L4R5ZITx", M4F),
-    "disco_b_u585i_iot02a": Chip("STM32U585AIIxQ", M33),
-    "nucleo_u575zi_q": Chip("STM32U575ZITxQ", M33),
-    "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
-    "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
-}
-"""Chips by board id. The table has no chips with two programmable cores."""
+FPUS = {"Cortex-M4F": "fpv4-sp-d16", "Cortex-M33": "fpv5-sp-d16", "Cortex-M7": "fpv5-d16"}
+"""Argument of the compiler option -mfpu by core. Other cores have no FPU."""
+SINGLE = "STM32F74"
+"""Chips whose Cortex-M7 computes only in single precision begin with this name."""
+AXI = "STM32H7"
+"""Chips whose largest RAM is at AXI_SRAM begin with this name."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -136,15 +93,16 @@ def stm32cube(project: Project) -> Texts:
     """Return a project for STM32CubeIDE. Raises UsageError for an unknown chip, and for a chip that cannot run the
     program.
     """
-    on, chip = _chip(project.board)
+    on = _board(project.board)
     if not runs(on, project.packed):
         raise UsageError(
             f"{on.id} cannot run this program: it is packed for other cores",
             code="cannot_emit",
             hint=f"use --board {on.id} without --target",
         )
-    name, ours = identifier(project.name), project.library
-    script = f"{chip.mcu.upper()}_FLASH.ld"
+    name, ours, mcu = identifier(project.name), project.library, on.stm32
+    fpu = FPUS["Cortex-M33"] if mcu.startswith(SINGLE) else FPUS.get(on.core, "")
+    script = f"{mcu.upper()}_FLASH.ld"
     core = {
         "main.cpp": project.main(_BARE),
         "bare.h": rendered("bare.h.jinja"),
@@ -161,27 +119,29 @@ def stm32cube(project: Project) -> Texts:
         ".project": rendered("project.xml.jinja", project=name, natures=NATURES),
         ".cproject": rendered(
             "cproject.xml.jinja",
-            project=name, mcu=chip.mcu, fpu=chip.fpu, linker_script=script, symbols=SYMBOLS,
+            project=name, mcu=mcu, fpu=fpu, linker_script=script, symbols=SYMBOLS,
             sources=[folder for folder in SOURCES if folder != LIBRARY or ours],
             includes=[f"../{f}" for f in INCLUDES if ours or not f.startswith(LIBRARY)],
         ).lstrip(),
         ".settings/org.eclipse.core.resources.prefs": "eclipse.preferences.version=1\nencoding/<project>=UTF-8\n",
         script: rendered(
             "flash.ld.jinja",
-            mcu=chip.mcu, board=on.id, stack=STACK, flash=on.flash, ram=on.largest_block, ram_origin=chip.ram_origin,
+            mcu=mcu, board=on.id, stack=STACK, flash=on.flash, ram=on.largest_block,
+            ram_origin=AXI_SRAM if mcu.startswith(AXI) else SRAM,
         ),
-        "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if chip.fpu else on.core.lower()),
+        "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if fpu else on.core.lower()),
         **below("Core", core),
         **with_library(project, LIBRARY, library.sources),
     }  # fmt: skip
 
 
-def _chip(name: str) -> tuple[Board, Chip]:
-    if name not in CHIPS:
+def _board(name: str) -> Board:
+    known = {board.id: board for board in boards().values() if board.stm32}
+    if name not in known:
         missing = f"{name} is not one of them" if name else "no board is given"
         raise UsageError(
             f"--emit stm32cube is for some boards with an STM32, but {missing}",
             code="cannot_emit",
-            hint=f"use --board {', '.join(sorted(CHIPS))}",
+            hint=f"use --board {', '.join(sorted(known))}",
         )
-    return boards()[name], CHIPS[name]
+    return known[name]

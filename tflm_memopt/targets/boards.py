@@ -61,6 +61,8 @@ class Board:
     note: str
     platformio: str = ""
     """Name of the board in PlatformIO, as PLATFORM/BOARD."""
+    stm32: str = ""
+    """Name of the chip in STM32CubeIDE, or "" for other chips and for chips with two programmable cores."""
     arduino: bool = True
     flash_timing: FlashTiming | None = None
     """Flash timing at the frequency `mhz`, or None if unknown."""

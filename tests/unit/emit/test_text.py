@@ -19,7 +19,7 @@ from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.project import Project, platformio
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
-from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
+from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -111,9 +111,20 @@ def test_calls_stop_at_the_first_that_fails() -> None:
     assert _until_wrong(["a()"]) == "  return a();"
 
 
-def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
-    for board, chip in CHIPS.items():
-        assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board
+@pytest.mark.parametrize(
+    ("board", "ram", "fpu"),
+    [
+        ("bluepill", "0x20000000", ""),
+        ("nucleo_f401re", "0x20000000", "fpv4-sp-d16"),
+        ("nucleo_f746zg", "0x20000000", "fpv5-sp-d16"),
+        ("nucleo_h743zi", "0x24000000", "fpv5-d16"),
+    ],
+)
+def test_an_stm32_project_has_the_chips_memory_and_fpu(board: str, ram: str, fpu: str) -> None:
+    files = stm32cube(Project("net", lambda _: "", {}, library=False, boards=[board], board=board))
+    (script,) = (text for name, text in files.items() if name.endswith(".ld"))
+    assert re.findall(r"RAM.*ORIGIN = (\w+)", script) == [ram]
+    assert re.findall(r"fpu\.value\.([\w-]+)", files[".cproject"])[:1] == [fpu] * bool(fpu)
 
 
 @pytest.mark.parametrize(("board", "written"), [("", ["esp32s3", "nano33ble"]), ("nano33ble", ["nano33ble"])])
