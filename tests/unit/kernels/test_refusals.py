@@ -2,12 +2,37 @@
 
 from collections.abc import Callable
 
-from kernels_cases import executed, kernel_of, refused
+import numpy as np
+import pytest
 
-from tflm_memopt.kernels.build import Builder
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.rows import batch_matmul
-from tflm_memopt.kernels.language import Index, Type
+from tflm_memopt.kernels.language import Index, KernelProgram, Type
+from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
+
+
+def kernel_of(write: Callable[[Builder, Index], None]) -> KernelProgram:
+    @kernel("a test")
+    def small(b: Builder) -> None:
+        (n,) = b.extents("n")
+        write(b, n)
+
+    return small
+
+
+def refused(code: str, act: Callable[[], object]) -> str:
+    with pytest.raises(KernelError) as caught:
+        act()
+    assert caught.value.code == code and caught.value.hint
+    return str(caught.value)
+
+
+def executed(write: Callable[[Builder, Index], None]) -> Callable[[], object]:
+    small = kernel_of(write)
+    given = {t.name: np.arange(5, dtype=np.int8) for t in small.tensors if not t.written and t.name != "work"}
+    return lambda: run(small, {"n": 5}, given)
 
 
 def test_an_element_outside() -> None:
