@@ -23,7 +23,7 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import tensor_sizes
 from tflm_memopt.rowgraph.inputs import InputMode, with_input
-from tflm_memopt.rowgraph.rematerialisation import choices
+from tflm_memopt.rowgraph.rematerialisation import choices, rematerialised
 from tflm_memopt.runtime.feeds import feeder
 from tflm_memopt.runtime.guard import guarded_runs
 
@@ -43,7 +43,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
     parts = with_input(parts, mode)
     found = choices(parts, tensor_sizes(parts))
-    parts = pipeline.rematerialised(parts, random.Random(seed).choice(found[-2:]).rematerialisations)
+    parts = rematerialised(parts, random.Random(seed).choice(found[-2:]).rematerialisations)
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)

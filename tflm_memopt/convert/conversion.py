@@ -30,6 +30,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
+from tflm_memopt.rowgraph.rematerialisation import rematerialised
 from tflm_memopt.rowgraph.slow import with_slow
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.arena import Arena, predict
@@ -176,7 +177,7 @@ class Conversion:
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.options.library, self.options.abi)
         there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there
-        graph = pipeline.rematerialised(there, plan.rematerialisations)
+        graph = rematerialised(there, plan.rematerialisations)
         return with_slow(graph, {slow.tensor for slow in plan.slow})
 
     @property

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
-from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, binding, up
+from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER, TooLarge, binding, up
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -24,6 +24,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.targets.boards import Board, boards, fit
 
 MOST_SLOW = 8
 CLIFF = 1.2
@@ -75,6 +76,13 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
+
+
+def keeps(costed: Costed, limits: Limits) -> bool:
+    """Return whether a plan keeps the limits of instructions and time."""
+    if limits.instructions is not None and costed.instructions > limits.instructions:
+        return False
+    return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
 
 
 def costed(conversion: Conversion, planned: Planned, table: Table, known: Converted | None = None) -> Costed:
@@ -330,10 +338,13 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan with the least arena within a limit of instructions.
+    """Return the plan with the least arena within a limit of time or instructions.
 
-    If RAM is also limited, the plan with the fewest instructions within both limits is returned.
+    If RAM and instructions are limited, the plan with the fewest instructions within both limits is returned. Raises
+    DoesNotFit if no plan keeps all limits, and UsageError if the time of a kernel is unknown.
     """
+    if limits.time:
+        return _choose_in_time(conversion, limits, limits.time, table, planning)
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
@@ -354,7 +365,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
             hint=hint,
         )
-    within = [c for c in found if c.instructions <= most]
+    within = [c for c in found if keeps(c, limits)]
     if limits.ram is None:
         return within[-1].converted
     if small and small[0].instructions <= most:
@@ -368,3 +379,67 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         where=binding(least.converted),
         hint=", or ".join(ways) or SMALLER,
     )
+
+
+def _choose_in_time(
+    conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, planning: Planning
+) -> Converted:
+    found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
+    if not found:
+        return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
+    if all(math.isinf(limit.takes(c.work)) for c in found):
+        demand_counted(conversion, table)
+    best = _least(found, limits)
+    if best is not None and limits.admit(best.converted.arena):
+        return best.converted
+    ways = ", or ".join(_ways(conversion, limits, limit, table, found)) or SMALLER
+    if best is not None:
+        what = f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B"
+        raise DoesNotFit(what, where=binding(best.converted), hint=ways)
+    first = found[0]
+    taken = limit.takes(first.work)
+    counted = f"{first.instructions:,} instructions, estimated, in {first.total:,} B"
+    where = f"{counted}; up to {taken:,.0f} cycles on {limit.clock.core} at {limit.clock.mhz:g} MHz"
+    what = f"takes up to {limit.least(taken):g} ms, limit is {limit.milliseconds:g} ms"
+    raise DoesNotFit(what, code="too_slow", where=where, hint=ways)
+
+
+def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
+    """The argument `found` has the plans of a frontier, in ascending order of instructions."""
+    return next((c for c in reversed(found) if keeps(c, limits)), None)
+
+
+def _ways(
+    conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, found: Sequence[Costed]
+) -> Iterator[str]:
+    if table.target in TARGETS and table.target != conversion.options.target:
+        other = conversion.packed_for(table.target)
+        packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)
+        best = _least(packed, limits)
+        if best is not None and limits.admit(best.converted.arena):
+            yield f"--target {table.target} ({limit.least(limit.takes(best.work)):g} ms in {best.total:,} B)"
+    admitted = [c for c in found if limits.ram is None or limits.admit(c.converted.arena)]
+    if admitted:
+        yield f"--time-limit {limit.least(limit.takes(admitted[0].work)):g}ms (in {admitted[0].total:,} B)"
+    best = _least(found, limits)
+    if best is not None and limits.total is not None and limits.admit_beyond(best.converted.arena):
+        yield f"--ram-limit {best.total}"
+    there = best or found[0]
+    if limits.board is not None and (limits.total is None or there.total <= limits.total):
+        yield from _faster(limit, there)
+
+
+def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
+    there = costed.converted
+
+    def keeps(on: Board) -> bool:
+        its = replace(limit, clock=on.clock(limit.clock.core))
+        return its.clock.known and its.takes(costed.work) <= its.cycles
+
+    names = [
+        name
+        for name, on in boards().items()
+        if on.measured_core == limit.clock.core and keeps(on) and fit(on, there.arena, there.firmware).fits
+    ]
+    if names:
+        yield f"--board {', '.join(names[:MOST_BOARDS])}"

@@ -22,8 +22,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled
-from tflm_memopt.rowgraph import rematerialisation
-from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
@@ -131,12 +130,6 @@ def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
 def for_two_cores(graph: RowGraph) -> RowGraph:
     behind = COUNTER_BYTES * len(graph.ops)
     return replace(graph, ops={key: replace(op, core_1_counters=behind) for key, op in graph.ops.items()})
-
-
-def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation, ...]) -> RowGraph:
-    graph = rematerialisation.rematerialised(graph, rematerialisations)
-    verify(graph, "adding rematerialisations")
-    return graph
 
 
 def checked(graph: RowGraph, found: Plan) -> Planned:

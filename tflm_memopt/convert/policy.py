@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tflm_memopt.analysis.flash import Firmware, kernels
-from tflm_memopt.analysis.timing import Time
+from tflm_memopt.analysis.timing import Span, Time, TimeLimit
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.report import Balance, FasterPlan
-from tflm_memopt.convert import annotation, in_time, speed
+from tflm_memopt.convert import annotation, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import TooLarge, no_other_plan, too_large
+from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, no_other_plan, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
@@ -98,7 +98,7 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
         )
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
-    slow = not in_time.holds(limits.time, today)
+    slow = bool(limits.time and not (today and today[1] <= limits.time.clock.within(limits.time.milliseconds)))
     plan, faster = _plan(task, conversion, limits, planning) if conversion.rows is not None else (None, None)
     if plan is None:
         whole = annotation.left_whole(conversion.source)
@@ -120,8 +120,20 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
     if not limits.fit(original.arena, original.firmware):
         raise no_other_plan(limits, original.arena, original.firmware, why)
     if limits.time and slow:
-        raise in_time.original_too_slow(limits.time, today, why)
+        raise _original_too_slow(limits.time, today, why)
     return Decision(task, conversion, limits, None, why, weighed)
+
+
+def _original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
+    """Return the error for an unchanged model that may exceed the time limit. The argument `why` is the reason why the
+    model stays unchanged.
+    """
+    if taken is None:
+        what, hint = "the original model's run time is unknown", "omit --time-limit"
+    else:
+        least = replace(limit, builtin=0).least(taken[1])
+        what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER
+    return DoesNotFit(what, code="too_slow", where=why, hint=hint)
 
 
 def _start(task: ConversionTask) -> Conversion:
@@ -142,8 +154,7 @@ def _plan(
         if not limits.fit(plan.arena, plan.firmware):
             raise no_other_plan(limits, plan.arena, plan.firmware, "the saved plan", "another plan")
         return plan, None
-    choose = in_time.choose if limits.time else by_instructions.choose
-    plan, faster = choose(conversion, limits, asked.table, planning), None
+    plan, faster = by_instructions.choose(conversion, limits, asked.table, planning), None
     only_ram = limits.board and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
     is_plain = plan.planned.plan.macs <= conversion.plans.macs and not plan.planned.plan.slow
     if only_ram and (limits.total is None or is_plain):
@@ -265,18 +276,12 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
             break
         other = _within(variant, asked)
         first = other.first(limits)
-        if not _in_time(by_instructions.costed(other, first.planned, asked.table, first), limits):
+        if not by_instructions.keeps(by_instructions.costed(other, first.planned, asked.table, first), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
             return other  # The first variant within the RAM limit has the least compute.
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
-
-
-def _in_time(costed: Costed, limits: Limits) -> bool:
-    if limits.instructions is not None and costed.instructions > limits.instructions:
-        return False
-    return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:

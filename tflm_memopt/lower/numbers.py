@@ -86,16 +86,10 @@ def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
     """For each array name, return how many constants differ. Return None if two arrays differ in shape."""
     counts = {}
     for name in found.keys() | expected.keys():
-        a, b = found.get(name), expected.get(name)
-        if a is None or b is None:
-            some = a if b is None else b
-            if name == "weights" or some is None:
-                return None
-            counts[name] = int(np.count_nonzero(some))
-        elif a.size != b.size:
+        first, *others = (each[name] for each in (found, expected) if name in each)
+        if any(other.size != first.size for other in others) or (name == "weights" and not others):
             return None
-        else:
-            counts[name] = int(np.count_nonzero(a != b))
+        counts[name] = int(np.count_nonzero(first != others[0] if others else first))
     return {name: count for name, count in counts.items() if count}
 
 

@@ -15,6 +15,7 @@ from tflm_memopt.model.graph import Op, TensorId, renamed
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
+from tflm_memopt.rowgraph.verify import verify
 
 MOST_OPS = 16
 """Maximum number of operators that run a second time for one reader of their result."""
@@ -53,6 +54,7 @@ def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisati
     """Return the graph in which the given operators run again just before their reader. Raises PlanError."""
     for one in rematerialisations:
         graph = _with_rematerialisation(graph, one)
+    verify(graph, "adding rematerialisations")
     return replace(graph, rematerialisations=tuple(rematerialisations))
 
 

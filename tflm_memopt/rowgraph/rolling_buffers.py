@@ -54,7 +54,9 @@ def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
         if (joined := work.joined(writer, kept)) is not None:
-            work.make_rolling_buffer(key, joined)
+            work.read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
+            state, new = replace(kept, rows=replace(joined.rows, h=joined.old)), (joined.new, joined.rows)
+            work.support[key] = movement.copy_to_state(writer.sources, *new, state, writer.output)
     work.drop_unread()
     work.wait()
     return work.annotated()
@@ -182,22 +184,14 @@ class GraphWork:
         wanted = np.arange(seen.h - rows, seen.h)[:, None] * seen.row_bytes + first + np.arange(made.row_bytes)
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
-    def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        writer, kept = self._state_writer(joined.state)
-        self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
-        rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
-        self.support[key] = movement.copy_to_state(
-            writer.sources, joined.new, joined.rows, rolling_buffer, writer.output
-        )
-
-    def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
+    def read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
         for key in self.readers(tensor):
             op = self.row_ops[key]
             if _is_window(op, joined, seen):
                 new, state = self._part(joined, seen, key)
                 self.support[key] = replace(_on_new_rows(op, joined, seen, state), inputs=(new,))
             elif (cut := self.slice(key)) and cut.rows > joined.rows.h and op.output not in self.wanted:
-                self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
+                self.read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
         part = joined.new, seen.first, seen.channels
@@ -205,7 +199,8 @@ class GraphWork:
             return joined.new, joined.state
         if part in self.parts:
             return self.parts[part]
-        (writer, kept), rows = self._state_writer(joined.state), replace(joined.rows, c=seen.channels)
+        writer, kept = next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == joined.state)
+        rows = replace(joined.rows, c=seen.channels)
         old = replace(rows, h=joined.old)
         new = self.add_tensor(joined.new, rows, name=f"{self.tensors[joined.new].name}/{seen.first}")
         state = self.add_tensor(joined.state, old, name=f"{self.tensors[joined.state].name}/{seen.first}")
@@ -219,9 +214,6 @@ class GraphWork:
         self.add_op(write, place + 1, WRITE_STATE, **{STATE: state})
         self.parts[part] = new, state
         return new, state
-
-    def _state_writer(self, state: TensorId) -> tuple[RowOp, StateRollingBuffer]:
-        return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
         """Remove states and rows of states that no operator reads, and operators that only move unread rows."""
