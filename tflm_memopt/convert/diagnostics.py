@@ -16,7 +16,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
-from tflm_memopt.targets.boards import boards, fit
+from tflm_memopt.targets.boards import Board, boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
@@ -63,7 +63,7 @@ def too_large(no: TooLarge, choose: Choose) -> DoesNotFit:
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
-    hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
+    hint = ", or ".join([*(for_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):
         return too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
@@ -154,14 +154,14 @@ def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
     """
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
-            names := [*_boards(there.arena, there.firmware)]
+            names := [*for_boards(there.arena, there.firmware)]
         ):
             yield flags + names[0]
             return
 
 
-def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
-    names = [name for name, on in boards().items() if fit(on, arena, needs).fits]
+def for_boards(arena: Arena, needs: Firmware, keeps: Callable[[Board], bool] = lambda _: True) -> Iterator[str]:
+    names = [name for name, on in boards().items() if keeps(on) and fit(on, arena, needs).fits]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"
 

@@ -14,7 +14,7 @@ from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER, TooLarge, binding, up
+from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, binding, for_boards, up
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -24,7 +24,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.targets.boards import Board, boards, fit
+from tflm_memopt.targets.boards import Board
 
 MOST_SLOW = 8
 CLIFF = 1.2
@@ -426,20 +426,9 @@ def _ways(
         yield f"--ram-limit {best.total}"
     there = best or found[0]
     if limits.board is not None and (limits.total is None or there.total <= limits.total):
-        yield from _faster(limit, there)
 
+        def is_fast(on: Board) -> bool:
+            its = replace(limit, clock=on.clock(limit.clock.core))
+            return on.measured_core == limit.clock.core and its.clock.known and its.takes(there.work) <= its.cycles
 
-def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
-    there = costed.converted
-
-    def keeps(on: Board) -> bool:
-        its = replace(limit, clock=on.clock(limit.clock.core))
-        return its.clock.known and its.takes(costed.work) <= its.cycles
-
-    names = [
-        name
-        for name, on in boards().items()
-        if on.measured_core == limit.clock.core and keeps(on) and fit(on, there.arena, there.firmware).fits
-    ]
-    if names:
-        yield f"--board {', '.join(names[:MOST_BOARDS])}"
+        yield from for_boards(there.converted.arena, there.converted.firmware, is_fast)

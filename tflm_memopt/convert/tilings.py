@@ -40,8 +40,12 @@ class Tilings:
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        kinds = tuple(self._kinds())
-        alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
+        tiles, kinds = self.options.tiles, list[_Kind]()
+        if tiles and (tiles.stripe_rows != (1,) or tiles.whole_map):
+            kinds.append((chain, _in_stripes))
+        if tiles and tiles.group_channels:
+            kinds.append((fan_out, _in_groups))
+        alone = [[kind] for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
         return found if found is start else self._plan(found.tilings, self.options)
 
@@ -85,20 +89,13 @@ class Tilings:
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}
         whole = {op.index for op in self.whole.graph.ops}.difference(*(t.ops for t in before))
-        for kind in kinds:
+        for chain_of, in_parts in kinds:
             for first in graph.model.ops:
-                run = list(takewhile(lambda op: op.index in whole, kind.chain(graph.model, first)))
+                run = list(takewhile(lambda op: op.index in whole, chain_of(graph.model, first)))
                 for count in range(2, min(len(run), LONGEST) + 1):
                     ops = run[:count]
                     if not needy.isdisjoint(op.index for op in ops):
-                        yield from kind.in_parts(graph.model, ops)
-
-    def _kinds(self) -> Iterator[_Kind]:
-        tiles = self.options.tiles
-        if tiles and (tiles.stripe_rows != (1,) or tiles.whole_map):
-            yield _Kind(chain, _in_stripes)
-        if tiles and tiles.group_channels:
-            yield _Kind(fan_out, _in_groups)
+                        yield from in_parts(graph.model, ops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +107,8 @@ class _Weight:
     ops: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    chain: Callable[[Graph, Op], Sequence[Op]]
-    in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
+_Kind = tuple[Callable[[Graph, Op], Sequence[Op]], Callable[[Graph, Sequence[Op]], Iterator[Tiling]]]
+"""Function that finds a chain from its first operator, and function that divides the chain in several ways."""
 
 
 def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
