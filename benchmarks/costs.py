@@ -69,7 +69,7 @@ EFFORT = 0.01
 enough.
 """
 SEEDS_AT_ONCE = 5
-WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
+WAYS = ("rows", "any", "pixels", "single", "wide", "groups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,8 @@ def _settings(way: str, rng: random.Random) -> Settings:
     match way:
         case "pixels":
             return replace(drawn, tile=1, group_channels=0)
+        case "single":
+            return replace(drawn, tile=1, at_once=1, group_channels=0)
         case "tiles":
             return replace(drawn, tile=rng.choice((2, 3, 4, 4, 5, 8)), at_once=1, group_channels=0)
         case "wide":

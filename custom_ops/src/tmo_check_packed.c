@@ -28,7 +28,7 @@ static bool check_scales(tmo_checker *c, const tmo_op *op, uint32_t at, uint32_t
 }
 
 static bool is_direct(const tmo_operation *o) {
-  const bool by_row = tmo_by_row(o->op) || tmo_is_packed_as(o->op, TMO_PACKING_DSP_DENSE);
+  const bool by_row = tmo_by_row(o->op) || (tmo_is_packed_as(o->op, TMO_PACKING_DSP_DENSE) && o->out->width == 1);
   return tmo_packed_direct(o->op, o->in->channels, o->out->channels, by_row ? o->out->width : o->op->tile);
 }
 
@@ -41,7 +41,11 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   if (values > tmo_packed_tile(op) && !is_direct(o)) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
   if (tmo_makes_two_rows(op) && (o->out->width != TMO_FIVE_PIXELS || values > TMO_FIVE_VALUES)) return false;
-  if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) && (o->out->width != 1 || !is_direct(o) || o->out->channels % 2 != 0)) return false;
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) {
+    const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
+    if (!is_direct(o) || o->out->channels % 2 != 0) return false;
+    if (taps > 1 && (op->tile != 1 || taps > TMO_PACKED_TAPS || values > TMO_PACKED_TILE)) return false;
+  }
   if (!tmo_has_weights(c, op, tmo_times(at_once * values, channel_groups), 4)) return false;
   return check_scales(c, op, op->scales, channel_groups, words, at_once);
 }

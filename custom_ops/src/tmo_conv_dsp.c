@@ -255,6 +255,17 @@ void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
+void tmo_conv_dsp_taps(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
+  const uint32_t n = (uint32_t)k->op->kernel_h * k->op->kernel_w, bytes = k->in_channels, pairs = k->out_channels / 2;
+  const uint32_t triples = tmo_dense_triples(pairs), done = 3 * triples;
+  if (tmo_has_part(TMO_PART_DSP_TRIPLES) && triples > 0) tmo_dsp_dense_taps(taps, k->weights, k->bias, out, bytes, triples, n);
+  if (tmo_has_part(TMO_PART_DSP_DIRECT) && done < pairs) {
+    const int8_t *const rest = k->weights + (size_t)2 * done * n * bytes;
+    tmo_dsp_direct_taps(taps, rest, k->bias + TMO_PACKED_SCALES * done, out + 2 * done, bytes, pairs - done, n);
+  }
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
 void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const bytes = window->pixels[0], *const weights = k->weights;
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2, triples = tmo_dense_triples(pairs), done = 3 * triples;
@@ -274,6 +285,25 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
     pairs_of_one(NULL, bytes, rest, scales, out + 2 * done, values, pairs - done, 1);
   }
   tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
+TMO_OWN_FRAME static void multiply_listed(const tmo_kernel *k, const tmo_window *w, int8_t *out) {
+  const int8_t *taps[TMO_PACKED_TAPS];
+  const uint32_t wide = k->op->kernel_w, all = k->op->kernel_h * wide;
+  if (w->count != all) tmo_depthwise_clear(k, taps, all);
+  const int8_t **to = taps + w->first_row * wide + w->first_column;
+  for (uint32_t i = 0; i < w->count; i += w->columns, to += wide) {
+    for (uint32_t c = 0; c < w->columns; ++c) to[c] = w->pixels[i + c];
+  }
+  tmo_conv_dsp_taps(k, taps, out);
+}
+
+void tmo_conv_dsp_window(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (tmo_has_part(TMO_PART_DSP_WINDOWS) && k->op->kernel_h * k->op->kernel_w > 1) {
+    multiply_listed(k, window, out);
+  } else {
+    tmo_conv_dsp_dense(k, window, out);
+  }
 }
 
 /* Widens the bytes of two to four input pixels. Adjacent pixels are `step` bytes apart, and each pixel has at least four bytes. */
@@ -496,6 +526,23 @@ void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_
   tmo_dsp_pairs_in_c(TMO_PACKED_PIXELS, tile, weights, scales, out, values, pairs, (int32_t)step);
   tmo_dsp_pairs_in_c(TMO_PACKED_PIXELS, tile + four, weights, scales, out + apart, values, pairs, (int32_t)step);
   tmo_dsp_pairs_in_c(2, tile + 2 * four, weights, scales, out + TMO_PACKED_PIXELS * step, values, pairs, apart);
+}
+
+static const int8_t *join_taps(int8_t *to, const int8_t *const *taps, uint32_t n, uint32_t bytes) {
+  for (uint32_t t = 0; t < n; ++t) memcpy(to + t * bytes, taps[t], bytes);
+  return to;
+}
+
+void tmo_dsp_dense_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes, uint32_t triples,
+                        uint32_t n) {
+  int8_t values[TMO_PACKED_TILE];
+  tmo_dsp_dense(join_taps(values, taps, n, bytes), weights, scales, out, n * bytes, triples);
+}
+
+void tmo_dsp_direct_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes, uint32_t pairs,
+                         uint32_t n) {
+  int8_t values[TMO_PACKED_TILE];
+  tmo_dsp_direct(join_taps(values, taps, n, bytes), weights, scales, out, n * bytes, pairs);
 }
 
 int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {

@@ -14,6 +14,7 @@
     .equ SCALES, 0
     .equ OUT, 4
     .equ SCALE, 8     /* The frame of tmo_dsp_dense_one_scale() also has m2, c and e. */
+    .equ TAP, 8       /* The frame of tmo_dsp_dense_taps() also has the address of the next tap in the list, and the end of the list. */
 
     .equ SAVED, 36    /* The saved registers take this number of bytes. */
 
@@ -67,8 +68,8 @@
 .endm
 
 /* Defines a function for dense layers. If `same` is 1, all channels have the scale of the first channel, which the function copies to the stack. The
- * address of the last output then replaces the function's argument `triples`. */
-.macro DENSE name, same, frame
+ * address of the last output then replaces the function's argument `triples`. If `taps` is 1, the function reads its values from a list of taps. */
+.macro DENSE name, same, frame, taps=0
     .equ BYTES, \frame - 8
     .equ ARGUMENTS, \frame + SAVED
     .equ TRIPLES, ARGUMENTS + 4
@@ -80,7 +81,13 @@
     mov   r7, r1
     ldrd  lr, r1, [sp, #ARGUMENTS]
     strd  r0, lr, [sp, #BYTES]
+  .if \taps
+    ldr   r4, [sp, #TRIPLES + 4]
+    add   r4, r0, r4, lsl #2
+    str   r4, [sp, #TAP + 4]
+  .else
     add   lr, lr, r0
+  .endif
   .if \same
     ldrd  r4, r5, [r2, #8]
     ldr   r2, [r2, #16]
@@ -93,7 +100,15 @@
 1:  ldrd  r0, r1, [r6]
     ldrd  r2, r3, [r6, #32]
     ldrd  r4, r5, [r6, #64]
+  .if \taps
+    ldr   r10, [sp, #BYTES]
+4:  ldr   r8, [sp, #BYTES + 4]
+    ldr   r6, [r10], #4
+    str   r10, [sp, #TAP]
+    add   lr, r6, r8
+  .else
     ldrd  r6, r8, [sp, #BYTES]
+  .endif
     tst   r8, #8
     bne   3f                  /* If the number of eights is odd, the code begins in the middle of the loop. */
     .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
@@ -101,6 +116,11 @@
 3:  EIGHT
     cmp   r6, lr
     bne   2b
+  .if \taps
+    ldrd  r10, r11, [sp, #TAP]
+    cmp   r10, r11
+    bne   4b
+  .endif
   .if \same
     ldmia sp, {r6, r8-r11}
   .else
@@ -128,5 +148,6 @@
 
     DENSE tmo_dsp_dense, 0, 16
     DENSE tmo_dsp_dense_one_scale, 1, 28
+    DENSE tmo_dsp_dense_taps, 0, 24, 1
 
 #endif

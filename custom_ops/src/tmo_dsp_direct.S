@@ -13,9 +13,9 @@
     .equ BYTES, 0
     .equ SCALES, 4
     .equ OUT, 8
-    .equ FRAME, 12
-    .equ VALUES, FRAME + 36
-    .equ PAIRS, FRAME + 40
+    .equ TAP, 12
+    .equ WEIGHTS, 20  /* twice the number of values of all taps */
+    .equ SAVED, 36    /* The saved registers take this number of bytes. */
 
 .macro PAIR low, all
     sxtb16 r12, r10
@@ -50,21 +50,43 @@
     SCALE_BY r9, r10, r11, \sum, r12
 .endm
 
-    FUNCTION tmo_dsp_direct
+/* Defines a function that computes two pairs at once. If `taps` is 1, the function reads its values from a list of taps. The frame then also has the
+ * address of the next tap in the list, the end of the list, and twice the number of values of all taps. */
+.macro DIRECT name, taps, frame
+    .equ VALUES, \frame + SAVED
+    .equ PAIRS, VALUES + 4
+    FUNCTION \name
     push  {r4-r11, lr}
-    sub   sp, #FRAME
+    sub   sp, #\frame
     str   r0, [sp, #BYTES]
     strd  r2, r3, [sp, #SCALES]
     mov   r7, r1
     mov   r8, r2
     ldrd  r9, lr, [sp, #VALUES]
+  .if \taps
+    ldr   r4, [sp, #PAIRS + 4]
+    mul   r9, r4, r9
+    add   r4, r0, r4, lsl #2
+    lsl   r9, r9, #1
+    strd  r4, r9, [sp, #TAP + 4]
+  .else
     add   r4, r0, r9
+  .endif
     .balign 4
 1:  ldrd  r0, r1, [r8]
     ldrd  r2, r3, [r8, #32]
     mov   r6, r7
+  .if \taps
+    add   r7, r6, r9
+    ldr   r10, [sp, #BYTES]
+7:  ldr   r9, [sp, #VALUES]
+    ldr   r5, [r10], #4
+    str   r10, [sp, #TAP]
+    add   r4, r5, r9
+  .else
     add   r7, r6, r9, lsl #1
     ldr.w r5, [sp, #BYTES]    /* This instruction has 32 bits, so that the loop is aligned without a NOP. */
+  .endif
     tst   r9, #8
     bne   5f                  /* If the number of eights is odd, the code begins in the middle of the loop. */
     .balign 4                 /* The core does not pipeline a 32-bit load that lies in two words of code. */
@@ -72,6 +94,11 @@
 5:  EIGHT
     cmp   r5, r4
     bne   2b
+  .if \taps
+    ldrd  r10, r11, [sp, #TAP]
+    cmp   r10, r11
+    bne   7b
+  .endif
     ldr   r8, [sp, #SCALES]
     subs  r1, r1, r0
     add   r8, r8, #8
@@ -83,7 +110,11 @@
     SCALE r2
     SCALE r3
     ldr   r5, [sp, #OUT]
+  .if \taps
+    ldr   r9, [sp, #WEIGHTS]
+  .else
     ldr   r9, [sp, #VALUES]
+  .endif
     bfi   r0, r1, #8, #8
     bfi   r2, r3, #8, #8
     pkhbt r0, r0, r2, lsl #16
@@ -95,12 +126,20 @@
 4:  strd  r8, r5, [sp, #SCALES]
     b     1b
 6:  sub   r8, r8, #32         /* If a single pair is left, the code computes the last two pairs. */
+  .if \taps
+    sub   r7, r7, r9
+  .else
     sub   r7, r7, r9, lsl #1
+  .endif
     subs  r5, #2
     mov   lr, #2
     b     4b
-3:  add   sp, #FRAME
+3:  add   sp, #\frame
     pop   {r4-r11, pc}
-    .size tmo_dsp_direct, . - tmo_dsp_direct
+    .size \name, . - \name
+.endm
+
+    DIRECT tmo_dsp_direct, 0, 12
+    DIRECT tmo_dsp_direct_taps, 1, 24
 
 #endif

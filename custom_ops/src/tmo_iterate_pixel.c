@@ -79,11 +79,26 @@ TMO_OWN_FRAME static void convolve_esp(const tmo_run_state *run, const pixel_win
 
 TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_PACKED_TAPS + 1];
-  const uint32_t all = tmo_depthwise_taps(k), wide = w->op->kernel_w;
+  const bool dense = tmo_is_packed_as(w->op, TMO_PACKING_DSP_DENSE);
+  const uint32_t wide = w->op->kernel_w, all = dense ? w->op->kernel_h * wide : tmo_depthwise_taps(k);
   if (w->rows.count * w->columns.count != all) tmo_depthwise_clear(k, taps, all);
   list_window(run, w, wide - w->columns.count, taps + w->rows.first * wide + w->columns.first);
+#if TMO_RUNS_DSP
+  if (dense) {
+    tmo_conv_dsp_taps(k, taps, to);
+    return;
+  }
+#endif
   tmo_depthwise_multiply(k, taps, to);
 }
+
+#if TMO_RUNS_DSP
+static TMO_ALWAYS_INLINE void multiply_pixel(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, tmo_kernel_s8 *multiply, int8_t *to) {
+  const int8_t *const pixel = pixel_of(run, w->in, w->rows.start, w->columns.start);
+  const tmo_window window = {&pixel, 1, 1, 0, 0, 0, 1};
+  multiply(k, &window, to);
+}
+#endif
 
 static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, int8_t *to) {
   const tmo_op *const op = w->op;
@@ -94,9 +109,11 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
       convolve(run, w, &k, to);
       return;
     }
-    const int8_t *const pixel = pixel_of(run, w->in, w->rows.start, w->columns.start);
-    const tmo_window window = {&pixel, 1, 1, 0, 0, 0, 1};
-    tmo_conv_dsp_direct(&k, &window, to);
+    multiply_pixel(run, w, &k, tmo_conv_dsp_direct, to);
+    return;
+  }
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) && op->kernel_h * op->kernel_w == 1) {
+    multiply_pixel(run, w, &k, tmo_conv_dsp_dense, to);
     return;
   }
 #endif
@@ -291,7 +308,7 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
  * pixel, if a window has several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
-  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
+  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }

@@ -1,5 +1,6 @@
 """Run random programs and whole models on emulated cores. The output bytes must equal the output bytes of the PC."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools, with_listed_parts
 from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
+from property.forced import forced
 from property.oracle import rewrite
 
 import tflm_memopt
@@ -191,7 +193,30 @@ def few_pixels() -> list[Case]:
     return cases
 
 
-PACKED = (wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, depthwise_rows, few_pixels)
+@cache
+def single_pixels() -> list[Case]:
+    """The numbers of channel pairs have all remainders modulo 3."""
+    cases = []
+    for deep, channels in ((8, 4), (8, 6), (16, 8), (24, 14), (40, 16), (16, 20)):
+        net = Net(channels)
+        x = net.conv2d(net.input((1, 14, 9, 3)), deep, kernel=(3, 3))
+        x = net.conv2d(x, channels, kernel=(3, 3), activation="RELU6")
+        x = net.conv2d(net.conv2d(x, deep), 6, kernel=(2, 3), stride=(2, 1))
+        model, options = net.model(x), ConversionOptions(target=PACKED_FOR, seconds=0, reverse=False)
+        for seed in itertools.count():
+            with forced(Settings(tile=1, group_channels=0), seed):
+                rewritten, planned = rewrite(model, options)
+            if any(one.kernel == "DSP_DENSE windows pixels" for one in work(planned)):
+                break
+        by_reference = model_cases(rewrite(model, ConversionOptions(tiles=None, seconds=0))[0])
+        mine = model_cases(rewritten, by_operator=True)
+        cases += [replace(a, expected=b.expected) for a, b in zip(mine, by_reference, strict=True)]
+    return cases
+
+
+PACKED = (
+    wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, depthwise_rows, few_pixels, single_pixels
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("network", PACKED, ids=lambda network: network.__name__)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from property import oracle
-from property.forced import expanding, forced, mobile, random_settings, separable
+from property.forced import convolutions, expanding, forced, mobile, random_settings, separable
 from property.layers import SUPPORTED, Layer
 from property.layers.layer import MAX_ELEMENTS, random_layer
 from property.networks import Recipe, build
@@ -122,10 +122,11 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
     def draw(rng: random.Random) -> Drawn | None:
         number = rng.randrange(1 << 16)
-        recipe = expanding(number) if seed % 3 == 0 else mobile(number, most=3)
+        in_place = by_pixel and seed % 3 == 1
+        recipe = expanding(number) if seed % 3 == 0 else convolutions(number) if in_place else mobile(number, most=3)
         settings = random_settings(rng)
         if by_pixel:
-            settings = Settings(tile=1, at_once=settings.at_once, group_channels=0)
+            settings = Settings(tile=1, at_once=1 if in_place else settings.at_once, group_channels=0)
         if seed % 3 == 0:
             settings = replace(settings, group_channels=rng.choice((1, 2, 3, 5)))
         with forced(settings, seed):

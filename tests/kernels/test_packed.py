@@ -3,6 +3,8 @@ kernels for packed weights.
 """
 
 import dataclasses
+import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from property.layers import Layer
 from kernels.drawn import agree, alone, by_row, packed, pixels, tiled, two_rows
 from tflm_memopt.format.codes import Part
 from tflm_memopt.lower.parts import parts
-from tflm_memopt.lower.program import HEADER, OP, TENSOR
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops import packings
 from tflm_memopt.ops.packing import Family, Packing
@@ -25,6 +27,7 @@ INT32_MIN = -(1 << 31)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_networks(family: Family) -> None:
     done: set[Packing] = set()
+    in_place = 0
     for seed in range(examples(120)):
         draw = (packed, pixels, packed, tiled, packed, two_rows, packed, by_row)[seed % 8]
         found = draw(seed, family)
@@ -32,6 +35,8 @@ def test_networks(family: Family) -> None:
         program = pack(found.program)
         assert pack(unpack(program)) == program
         done |= {op.packing for op in found.program.ops if op.packing}
+        in_place += parts(found.program) >> Part.DSP_WINDOWS & 1
+    assert (in_place > 0) == (family is Family.DSP)
     assert done == set(packings.PACKINGS[family])
 
 
@@ -60,6 +65,34 @@ def test_constants_for_vectors_are_checked(kind: str) -> None:
         record = np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)
         record[field] = at or len(image) - 4
         assert host.check(bytes(image), *sizes) is host.Status.OP, field
+
+
+def test_damage_of_convolutions_that_read_in_place_is_refused() -> None:
+    drawn = (pixels(seed, Family.DSP) for seed in itertools.count())
+    found = next(one for one in drawn if parts(one.program) >> Part.DSP_WINDOWS & 1)
+    program, sizes = found.program, ([one.size for one in found.inputs], [found.expected.size])
+    assert host.check(pack(program), *sizes) is host.Status.OK
+    is_window = [op.packing is Packing.DSP_DENSE and op.window.kernel_h * op.window.kernel_w > 1 for op in program.ops]
+    at = is_window.index(True)
+    op, tensors = program.ops[at], program.tensors
+
+    def damaged(number: int = 0, channels: int = 0, **changes: Any) -> Program:
+        changed = list(tensors)
+        if channels:
+            changed[number] = dataclasses.replace(tensors[number], channels=channels)
+        ops = (*program.ops[:at], dataclasses.replace(op, **changes), *program.ops[at + 1 :])
+        return dataclasses.replace(program, ops=ops, tensors=tuple(changed))
+
+    for wrong in (
+        damaged(tile=2),
+        damaged(window=dataclasses.replace(op.window, kernel_h=4, kernel_w=13)),
+        damaged(accumulator=program.workspace // 4 * 4 - 4),
+        damaged(accumulator=op.accumulator + 2),
+        damaged(op.inputs[0], tensors[op.inputs[0]].channels - 4),
+        damaged(op.output, tensors[op.output].channels - 1),
+        damaged(op.output, 2),
+    ):
+        assert host.check(pack(wrong), *sizes) is host.Status.OP
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:

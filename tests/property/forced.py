@@ -13,7 +13,7 @@ from property.networks import Recipe
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible
 from tflm_memopt.plan.search.cuts import CutLabel, Cuts
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates, in_rows, wider
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates, in_rows, wider, with_more_room
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -59,7 +59,8 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
     if rng.random() < 0.5:
         return in_rows(group, chain, rng.randrange(1 + len(group.stages)), rng.choice((0, 0, 64, 600, 1200)))
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
-    return wider(group, chain, first, last, rng.choice((2, 3, 4, 1000)))
+    group = wider(group, chain, first, last, rng.choice((2, 3, 4, 1000)))
+    return with_more_room(group, chain, 0)
 
 
 def forced(settings: Settings, seed: int) -> Any:
@@ -108,6 +109,18 @@ def separable(seed: int) -> Recipe:
         layers += [middle, _pointwise(rng, rng.randint(2, 16))]
     shape = (1, rng.randint(3, 14), rng.choice((5, 5, rng.randint(4, 20))), rng.randint(1, 4))
     return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
+
+
+def convolutions(seed: int) -> Recipe:
+    """Most layers read a multiple of 8 channels, so that some of their kernels can read single pixels in place."""
+    rng = random.Random(seed)
+    layers = [_pointwise(rng, rng.choice((8, 16)))]
+    for _ in range(rng.randint(1, 3)):
+        layers += [
+            _layer("conv", rng, channels=rng.choice((4, 6, 8, 8, 14, 16))),
+            _pointwise(rng, rng.choice((8, 16, 24))),
+        ]
+    return Recipe(((1, rng.randint(3, 14), rng.randint(2, 9), rng.randint(1, 4)),), tuple(layers), seed=seed & 0xFFFF)
 
 
 BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")

@@ -16,7 +16,8 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
-from tflm_memopt.plan.plan import Plan, Role, Stage
+from tflm_memopt.plan.nest import BY_ROWS, LoopNest
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,10 @@ def test_a_plan_for_another_target(model: bytes) -> None:
     assert again.plan == plan
 
 
-def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
+@pytest.mark.parametrize(("channels", "nbytes"), [(6, 16), (8, 8)])
+def test_the_checker_knows_what_kernels_write(channels: int, nbytes: int) -> None:
+    net = Net()
+    model = net.model(net.conv2d(net.conv2d(net.input((1, 12, 10, 8)), channels, kernel=(3, 3)), 4))
     planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)
@@ -47,11 +51,22 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
         return dataclasses.replace(plan, buffers=buffers, offsets=offsets)
 
     check(changed(), graph)
-    with pytest.raises(PlanError, match="needs 144 bytes"):
+    with pytest.raises(PlanError, match=f"needs {nbytes} bytes"):
         check(changed(smaller=4), graph)
     counters = next(o for b, o in plan.placed() if b.role is Role.COUNTERS and b.first == plan.buffers[index].first)
     with pytest.raises(PlanError, match="was overwritten or never written"):
         check(changed(offset=counters // 4 * 4), graph)
+
+
+@pytest.mark.parametrize(("pixels", "error"), [(1, "needs 144 bytes"), (2, "cannot have scratch for 2 pixels")])
+def test_the_checker_knows_which_convolutions_read_in_place(model: bytes, pixels: int, error: str) -> None:
+    planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
+    (group,) = planned.plan.steps
+    assert isinstance(group, Group) and group.stages[0].reads_in_place(planned.graph.ops[group.stages[0].op])
+    stages = (dataclasses.replace(group.stages[0], pixels=pixels), *group.stages[1:])
+    changed = dataclasses.replace(planned.plan, steps=(dataclasses.replace(group, stages=stages),))
+    with pytest.raises(PlanError, match=error):
+        check(changed, planned.graph)
 
 
 @pytest.mark.parametrize("packing", Packing)
@@ -67,6 +82,7 @@ def test_checker_and_planner_agree_on_scratch(packing: Packing) -> None:
             window=Window(kernel_h, kernel_w, stride_w=stride_w), packing=packing, param=int(rng.integers(0, 2)),
         )  # fmt: skip
         pixels = int(rng.integers(0, 5)) if packing is Packing.DSP_CONV and at_once == 1 else 0
-        stage = Stage(0, (0,), at_once=at_once, pixels=pixels)
-        known = op.scratch_bytes(columns, at_once, pixels)
+        nest = LoopNest(1, 1, 1, columns) if rng.integers(0, 2) else BY_ROWS
+        stage = Stage(0, (0,), nest=nest, at_once=at_once, pixels=pixels)
+        known = op.scratch_bytes(columns, at_once, pixels, stage.packing(op))
         assert kernel_scratch(stage, op, columns) == known, (op, columns, at_once, pixels)

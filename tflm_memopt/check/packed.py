@@ -14,10 +14,11 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     4,608 B for two columns, and 1,728 B for more. The int16 kernel computes one column less in a call if the next call
     would compute a single column. Scratch of kernels for wide tiles has no limit. If windows have at most 96 values, a
     kernel for wide tiles computes the last five columns of a row at once. A single pixel under a 1x1 window needs no
-    scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels.
+    scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels. In tiles
+    of one pixel, with a multiple of 8 input channels and an even number of output channels, a larger window on Arm DSP
+    needs scratch only for one pixel of padding.
     """
-    plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
-    if plain or stage.iterative or stage.nest.channel_groups > 1:
+    if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0
     channels, helium, vectors = op.reads[0].c, op.packing is Packing.MVE_CONV, op.packing is Packing.RVV_CONV
     if op.packing is Packing.ESP_DEPTHWISE:
@@ -27,7 +28,12 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if op.packing is Packing.ESP_CONV:
         values = op.window.kernel_h * op.window.kernel_w * channels
         return values + -values % 16 + 15
-    pointwise = columns * stage.at_once == 1 and op.window.kernel_h * op.window.kernel_w == 1
+    taps, made = op.window.kernel_h * op.window.kernel_w, op.writes.c
+    single = stage.nest.tile == stage.at_once == 1 and taps <= 51 and not (stage.pixels or op.core_1_counters)
+    in_place = op.packing is Packing.DSP_CONV and single and channels % 8 == 0 and made % 2 == 0 and made > 3
+    if op.packing is Packing.DSP_DENSE or in_place:
+        return channels if taps > 1 else 0
+    pointwise = columns * stage.at_once == 1 and taps == 1
     if pointwise and (vectors or (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3)):
         return 0
     if vectors:

@@ -127,7 +127,8 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     before it has read all, so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
-    if stage.pixels and (step.tiled or op.packing is not Packing.DSP_CONV or stage.at_once > 1 or stage.pixels > 4):
+    most = int(step.tile == 1) if step.tiled else 4
+    if stage.pixels and (op.packing is not Packing.DSP_CONV or stage.at_once > 1 or stage.pixels > most):
         raise PlanError(f"operator {stage.op} cannot have scratch for {stage.pixels} pixels")
     if stage.at_once == 1:
         return

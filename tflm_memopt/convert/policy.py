@@ -22,6 +22,7 @@ from tflm_memopt.convert.weights import ALIGN, copying
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.plan.choices import BUILTIN, MOVES
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
@@ -299,7 +300,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     if conversion.is_packed and asked.saved is None:
         least = conversion.once.arena.total
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
-        forms, most = [whole], least + ROOM
+        forms, most = [whole], least + ROOM + _spared(conversion.once.planned)
         if family(conversion.options.target) is Family.ESP:
             forms, most = [whole, replace(tiles, group_channels=0) if tiles else None], int(least * SHARE)
         for form in forms:
@@ -307,6 +308,16 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
             if fast.once.arena.total <= most and limits.admit(fast.once.arena):
                 return fast
     return conversion
+
+
+def _spared(planned: Planned) -> int:
+    """Return how many bytes of scratch a plan saves because convolutions read single pixels in place."""
+    spared = [0]
+    for group in planned.groups.values():
+        members = [m for m in group.trace.members if m.stage.runs_packed(m.op)]
+        usual = (m.op.scratch_bytes(m.nest.tile or m.op.writes.w, m.stage.at_once, m.stage.pixels) for m in members)
+        spared.append(max(usual, default=0) - max((m.scratch_bytes for m in members), default=0))
+    return max(spared)
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:

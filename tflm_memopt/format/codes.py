@@ -261,3 +261,5 @@ class Part(enum.IntEnum):
     """TMO_PART_DSP_WIDE runs packed convolutions whose scratch is larger or smaller than usual."""
     DSP_ONE_SCALE = 40
     """TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale."""
+    DSP_WINDOWS = 41
+    """TMO_PART_DSP_WINDOWS runs TMO_PACKING_DSP_DENSE with windows of several pixels."""

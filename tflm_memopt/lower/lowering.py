@@ -30,6 +30,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.movement import without_waiting
 from tflm_memopt.ops.packing import TARGETS, Packing
+from tflm_memopt.ops.packings import has_one_scale
 from tflm_memopt.ops.rowop import UNIT, Access, Moves, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.iteration.planned import PlannedGroup
@@ -153,6 +154,7 @@ class _Lowering:
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
         op = without_waiting(self.ops[stage.op])
+        in_place = stage.reads_in_place(op)
         outside = self.source.tensor if self.source else None
         alone = op.inputs[0] not in (*made, outside) and not stage.iterative
         if alone and op.is_convolution and op.reducible and op.reads[0].h * op.reads[0].w > 1:
@@ -160,8 +162,12 @@ class _Lowering:
             op = replace(op, reads=(Rows(1, 1, op.reads[0].nbytes),), window=UNIT, weights=weights)
         else:
             op = as_counted(op, group)
-        if stage.pixels or stage.at_once > 1:
-            op = replace(op, param=op.room(stage.pixels) if stage.pixels else stage.at_once)
+        if stage.at_once > 1:
+            op = replace(op, param=stage.at_once)
+        elif stage.pixels and stage.nest.by_rows:
+            op = replace(op, param=op.room(stage.pixels))
+        if in_place:
+            op = replace(op, packing=Packing.DSP_DENSE, param=int(has_one_scale(op)))
         # An operator that adds up its input has loops over input rows, even if the input is a whole tensor.
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests

@@ -52,7 +52,8 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
             weights=weights, biases=op.bias, multipliers=op.multipliers, shifts=op.shifts,
             values=op.constant.values if op.constant else None, **_ranges(op),
         )  # fmt: skip
-    if packing(op, Family(target)) is not form.packing:
+    found = packing(op, Family(target))
+    if found is not form.packing and (found, form.packing) != (Packing.DSP_CONV, Packing.DSP_DENSE):
         return None
     wanted = replace(op, packing=form.packing)
     if form.packing is Packing.DSP_DENSE:

@@ -85,7 +85,10 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool
     if op.packing is Packing.DSP_DEPTHWISE:
         yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
     if op.packing is Packing.DSP_DENSE:
-        yield from _of_dsp_dense(op, made.channels // 2, small=small)
+        windows = op.window.kernel_h * op.window.kernel_w > 1
+        yield from _of_dsp_dense(op, made.channels // 2, small=small and not windows)
+        if windows:
+            yield Part.DSP_WINDOWS
     if op.packing is Packing.DSP_CONV:
         yield from _of_dsp_conv(op, source, made, small=small)
     if plain and op.kind in (Kind.CONV, Kind.SUMS) and not op.nibbles:
@@ -124,7 +127,8 @@ def _of_dsp_dense(op: ProgramOp, pairs: int, *, small: bool) -> Iterator[Part]:
         yield Part.DSP_SMALL
         return
     if pairs >= 3 and pairs != 4:
-        yield Part.DSP_ONE_SCALE if op.param == 1 else Part.DSP_TRIPLES
+        windows = op.window.kernel_h * op.window.kernel_w > 1
+        yield Part.DSP_ONE_SCALE if op.param == 1 and not windows else Part.DSP_TRIPLES
     if pairs % 3 != 0:
         yield Part.DSP_DIRECT
 

@@ -28,7 +28,7 @@ class Packing(enum.IntEnum):
     DSP_ADD = 5
     """The three scales of ADD are stored in the order in which the kernel reads them."""
     DSP_DENSE = 6
-    """In a layer with a single output pixel, the weights of three pairs of output channels alternate."""
+    """For a kernel that computes single pixels, the weights of three pairs of output channels alternate."""
     RVV_CONV = 7
     """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8

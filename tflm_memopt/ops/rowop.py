@@ -12,10 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
-from tflm_memopt.format.limits import ROOM_FOR_PIXELS
+from tflm_memopt.format.limits import PACKED_TAPS, ROOM_FOR_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels, Constants, Kind, Traits, traits
-from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
+from tflm_memopt.ops.packing import (
+    LEAST_DEPTH,
+    OCTET,
+    OF_CHANNELS,
+    Packing,
+    esp_depthwise_bytes,
+    is_direct,
+    packed_values,
+    tile_bytes,
+)
 
 Ints = NDArray[np.int64]
 _Number = TypeVar("_Number", int, Ints)
@@ -423,11 +432,21 @@ class RowOp:
             return 0
         return ROOM_FOR_PIXELS + pixels if pixels else self.param
 
-    def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0) -> int:
+    @property
+    def can_read_in_place(self) -> bool:
+        """True if a kernel with packing DSP_DENSE can compute single pixels of a tile."""
+        if self.packing is not Packing.DSP_CONV or self.core_1_counters:
+            return False
+        taps, channels = self.window.kernel_h * self.window.kernel_w, self.writes.c
+        return self.reads[0].c % OCTET == 0 and channels >= LEAST_DEPTH and channels % 2 == 0 and taps <= PACKED_TAPS
+
+    def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0, packing: Packing | None = None) -> int:
         """Return the number of bytes of scratch of a packed kernel on one core. The kernel computes `columns` columns
-        of an output row. One kernel call runs `at_once` iterations.
+        of an output row. One kernel call runs `at_once` iterations. The default of `packing` is the operator's packing.
         """
-        kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
+        kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing if packing is None else packing
+        if packing is Packing.DSP_DENSE and kernel != (1, 1):
+            return self.reads[0].c
         if packing is Packing.ESP_DEPTHWISE:
             return esp_depthwise_bytes(kernel, self.window.stride_w, self.reads[0].c, columns)
         if packing in OF_CHANNELS:

@@ -119,7 +119,9 @@ class Stage:
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
     pixels: int = 0
-    """Number of pixels for which a packed convolution of whole rows has scratch, or 0 for the usual number."""
+    """Number of pixels for which a packed convolution has scratch, or 0 for the usual number. A convolution of single
+    pixels usually reads its input in place.
+    """
 
     def stripes(self, of_group: int) -> int:
         """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of
@@ -129,6 +131,17 @@ class Stage:
 
     def runs_packed(self, op: RowOp) -> bool:
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
+
+    def packing(self, op: RowOp) -> Packing:
+        """Return the packing with which the stage runs an operator."""
+        if not self.runs_packed(op):
+            return Packing.NONE
+        return Packing.DSP_DENSE if self.reads_in_place(op) else op.packing
+
+    def reads_in_place(self, op: RowOp) -> bool:
+        """Return whether a convolution of single pixels reads its input without a copy in scratch."""
+        single = self.nest.tile == self.at_once == 1 and not self.pixels
+        return single and op.can_read_in_place and self.runs_packed(op)
 
 
 @dataclass(frozen=True, slots=True)

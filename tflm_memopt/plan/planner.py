@@ -28,7 +28,7 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, P
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once, with_more_room
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -298,8 +298,9 @@ class Planner:
             chain, best = self._chain(name, group), group
             each = [i for i in range(len(best.stages)) if joins(chain, best, i)]
             each.sort(key=lambda i: -chain.ops[best.first + i].macs)
-            for i, at_once in product(each, range(PACKED_PIXELS, 1, -1)):
-                if (other := more_at_once(best, chain, i, at_once)) == best:
+            for i, at_once in product(each, range(PACKED_PIXELS, 0, -1)):
+                other = more_at_once(best, chain, i, at_once) if at_once > 1 else with_more_room(best, chain, i)
+                if other == best:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
                     return plan

@@ -75,7 +75,7 @@ enum {
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_DSP_ADD = 5, /* The three scales of ADD are stored in the order in which the kernel reads them. */
-  TMO_PACKING_DSP_DENSE = 6, /* In a layer with a single output pixel, the weights of three pairs of output channels alternate. */
+  TMO_PACKING_DSP_DENSE = 6, /* For a kernel that computes single pixels, the weights of three pairs of output channels alternate. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
@@ -250,6 +250,7 @@ enum {
   TMO_PART_CONSTANTS = 38, /* TMO_PART_CONSTANTS supports operands that are constants of the program. */
   TMO_PART_DSP_WIDE = 39, /* TMO_PART_DSP_WIDE runs packed convolutions whose scratch is larger or smaller than usual. */
   TMO_PART_DSP_ONE_SCALE = 40, /* TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale. */
+  TMO_PART_DSP_WINDOWS = 41, /* TMO_PART_DSP_WINDOWS runs TMO_PACKING_DSP_DENSE with windows of several pixels. */
 };
 
 typedef enum {

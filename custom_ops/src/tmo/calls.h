@@ -31,7 +31,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
   switch (k->op->packing) {
     TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out))
     TMO_CASE_DSP(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out))
-    TMO_CASE_DSP(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out))
+    TMO_CASE_DSP(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_window(k, window, out))
     TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0))
     TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_multiply(k, window->pixels[0], 0, 1, out, 0))
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_pixel(k, window, out);

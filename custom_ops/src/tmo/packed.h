@@ -107,7 +107,12 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows with five pixels each */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() is true */
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* for CONV with TMO_PACKING_DSP_DENSE */
+
+/* These functions compute one pixel of a CONV with TMO_PACKING_DSP_DENSE. tmo_conv_dsp_dense() computes windows of one pixel. tmo_conv_dsp_window()
+ * computes any window from a list of the pixels that are inside the input. tmo_conv_dsp_taps() computes a window of several pixels, and reads padding
+ * like other pixels from the list `taps`. */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense, tmo_conv_dsp_window;
+TMO_LINKAGE void tmo_conv_dsp_taps(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
 /* Arguments of a tmo_mve_conv function except the input pixels and weights. */
 typedef struct {
@@ -181,7 +186,7 @@ static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
 /* tmo_depthwise_multiply() computes one output pixel. The list `taps` has the addresses of the window's taps, row by row. tmo_depthwise_clear() sets
- * all addresses of the list to padding. */
+ * all addresses of the list to padding, also for a convolution that reads a list of taps. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -261,6 +266,11 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
+/* These functions compute the same as tmo_dsp_dense() and tmo_dsp_direct() from a list of n taps, each of which has `bytes` input bytes. */
+TMO_CORE void tmo_dsp_dense_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
+                                 uint32_t triples, uint32_t n);
+TMO_CORE void tmo_dsp_direct_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
+                                  uint32_t pairs, uint32_t n);
 
 /* Computes all channels of adjacent output pixels of a depthwise convolution. The argument `turns` is the number of groups of three taps. The list
  * `taps` has the addresses of the taps of the first output pixel. From one output pixel to the next, each tap moves by `step` bytes. */

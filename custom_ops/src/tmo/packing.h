@@ -80,9 +80,11 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
   return left < most ? left : most;
 }
 
-/* Returns whether a packed convolution reads the bytes of its only pixel in place, without copying the bytes. */
+/* Returns whether a packed convolution of single pixels reads the bytes of its input in place, without copying the bytes. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
-  if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
+  if (columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
+  const bool has_taps = tmo_has_part(TMO_PART_DSP_WINDOWS) && tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
+  if (!has_taps && (op->kernel_h != 1 || op->kernel_w != 1)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_has_part(TMO_PART_DSP_DIRECT)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
@@ -152,6 +154,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
     return tmo_esp_depthwise_bytes(op, padded, tmo_esp_pixels(op, padded, columns));
   }
   if (tmo_packs_depthwise(op)) return in->channels;
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return (uint32_t)op->kernel_h * op->kernel_w > 1 ? in->channels : 0;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_at_once(op) > 1) return 2 * values * tmo_at_once(op);

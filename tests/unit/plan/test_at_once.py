@@ -18,9 +18,10 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.chains import chain_of, lives_of
 from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Group, Plan, Stage
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows, more_at_once, with_more_room
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import Region, RowGraph
@@ -75,6 +76,22 @@ def test_groups_whose_operators_all_compute_rows_lose_their_tiles() -> None:
         rows = in_rows(tiled, chain, len(stages), scratch)
         assert rows.stripes == 0 and all(stage.nest.by_rows for stage in rows.stages)
         assert any(stage.pixels for stage in rows.stages) == (scratch > 0)
+
+
+def test_more_bytes_let_a_single_pixel_be_copied_to_scratch() -> None:
+    net = Net()
+    _, graph = plans_of(net.model(net.conv2d(net.input((1, 6, 6, 8)), 8, kernel=(3, 3))))
+    (number,) = (i for i, node in enumerate(graph.nodes) if isinstance(node, Region))
+    chain = chain_of(graph, number, 0, lives_of(graph))
+    (op,) = chain.ops
+    single = Candidate(0, 1, 0, 0, (Stage(chain.keys[0], (0,), nest=LoopNest(1, 1, 1, 1)),), stripes=6)
+    copied = with_more_room(single, chain, 0)
+    sizes = [
+        Member(group.stages[0], op, 6).scratch_bytes for group in (single, copied, more_at_once(copied, chain, 0, 2))
+    ]
+    assert sizes == [8, 2 * 72, 2 * 2 * 72]
+    assert [group.stages[0].reads_in_place(op) for group in (single, copied)] == [True, False]
+    assert with_more_room(copied, chain, 0) == copied
 
 
 def refusal(found: Planned, number: int, most: int) -> str:

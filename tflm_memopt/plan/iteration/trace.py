@@ -83,7 +83,7 @@ class Member:
     def scratch_bytes(self) -> int:
         packed = not self.iterative and self.nest.channel_groups == 1
         columns, stage = self.nest.tile or self.op.writes.w, self.stage
-        return self.op.scratch_bytes(columns, stage.at_once, stage.pixels) if packed else 0
+        return self.op.scratch_bytes(columns, stage.at_once, stage.pixels, stage.packing(self.op)) if packed else 0
 
     @property
     def pixel_bytes(self) -> int:

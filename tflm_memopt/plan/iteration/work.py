@@ -20,7 +20,7 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Windows, named
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
-_PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
+_PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD}
 """Packings whose kernels multiply the padding like other pixels, instead of skipping the padding."""
 GROUP_START = 2
 """Starting a group takes this number of steps, and one more step for each operator."""
@@ -130,7 +130,8 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
 
 def _name(m: Member, *words: str) -> str:
     plain = f"{m.op.kind.name}_S4" if m.op.nibbles else m.op.kind.name
-    kernel = m.op.packing.name if m.stage.runs_packed(m.op) else plain
+    packed = m.stage.packing(m.op)
+    kernel = plain if packed is Packing.NONE else packed.name
     way = "rows" if not m.stripes else "pixels" if m.nest.tile == 1 else "tiles"
     return " ".join([kernel, *words, way])
 
@@ -205,7 +206,7 @@ def _windowed(
     calls: int,
 ) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
-    packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
+    packed = m.stage.packing(m.op)
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:

@@ -206,12 +206,16 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp_dense(), which computes six channels at once."""
-    pairs = w.out_channels // 2
+    pairs, taps = w.out_channels // 2, w.op.window.kernel_h * w.op.window.kernel_w
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
-    return replace(
-        done, loops=w.pixels * triples, pieces=w.pixels * left * 2 * w.in_channels, odd=w.pixels * (left > 0)
+    done = replace(
+        done, loops=w.pixels * triples, pieces=w.pixels * left * 2 * w.in_channels * taps, odd=w.pixels * (left > 0)
     )
+    if taps == 1:
+        return done
+    passes = triples + left // 2
+    return named(replace(done, swept=w.pixels * passes * taps, gathers=w.pixels - w.unclipped), "windows")
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:

@@ -194,7 +194,7 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
 def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> Candidate:
     stages = list(group.stages)
     if joins(chain, group, number) and at_once > stages[number].at_once:
-        stages[number] = replace(stages[number], at_once=at_once)
+        stages[number] = replace(stages[number], at_once=at_once, pixels=0)
     return replace(group, stages=tuple(stages))
 
 
@@ -205,7 +205,7 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
         nest, columns = stages[i].nest, min(tile, chain.ops[group.first + i].writes.w)
         able = nest.tile and nest.channel_groups == 1 and not stages[i].iterative
         if able and columns > max(nest.tile, stages[i].at_once):
-            stages[i] = replace(stages[i], nest=replace(nest, tile=columns), at_once=1)
+            stages[i] = replace(stages[i], nest=replace(nest, tile=columns), at_once=1, pixels=0)
     return replace(group, stages=tuple(stages))
 
 
@@ -243,10 +243,14 @@ def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
 def with_more_room(group: Candidate, chain: Chain, number: int) -> Candidate:
     """If an operator has scratch for fewer pixels than usual, return the group with scratch for one more pixel."""
     stages, op = list(group.stages), chain.ops[group.first + number]
-    if (pixels := stages[number].pixels) == 0:
+    stage = stages[number]
+    if stage.reads_in_place(op) and op.scratch_bytes(1, pixels=1) > 0:
+        pixels = 1
+    elif stage.pixels and stage.nest.by_rows:
+        pixels = _pixels(op, op.scratch_bytes(op.writes.w, pixels=stage.pixels + 1))
+    else:
         return group
-    pixels = _pixels(op, op.scratch_bytes(op.writes.w, pixels=pixels + 1))
-    stages[number] = replace(stages[number], pixels=pixels)
+    stages[number] = replace(stage, pixels=pixels)
     return replace(group, stages=tuple(stages))
 
 

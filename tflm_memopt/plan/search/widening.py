@@ -82,7 +82,7 @@ class GroupForms:
             if form.work is not None:
                 yield form
                 continue
-            by_rows, widths = tuple(s.nest.by_rows for s in form.group.stages), _widths(form.group)
+            by_rows, widths = tuple(s.nest.by_rows for s in form.group.stages), _widths(form.group, self._chain)
             large, most = self._large[by_rows], nbytes + MARGIN * nbytes
             if any(least > most and all(map(operator.le, narrow, widths)) for narrow, least in large):
                 continue
@@ -113,8 +113,10 @@ def _is_by_rows(stage: Stage) -> bool:
     return stage.nest.by_rows and not stage.iterative
 
 
-def _widths(group: Candidate) -> Sequence[int]:
+def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
     """Return how many pixels each stage computes at once or has scratch for."""
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
-    return [*(nest.tile for nest in nests), *at_once, *(stage.pixels or PACKED_PIXELS for stage in group.stages)]
+    stages = zip(group.stages, chain.ops[group.first : group.last], strict=True)
+    room = (0 if stage.reads_in_place(op) else stage.pixels or PACKED_PIXELS for stage, op in stages)
+    return [*(nest.tile for nest in nests), *at_once, *room]
