@@ -112,3 +112,37 @@ def test_the_program_of_the_page_compiles(
     own = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
     strict = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     run(*strict, *own, *TFLM["AUTUMN"].flags, "main.cpp", cwd=tmp_path)
+
+
+PORT = """
+#include <Arduino.h>
+static struct {
+  int available() { return 0; }
+  int read() { return -1; }
+  int availableForWrite() { return 0; }
+  size_t write(const uint8_t *, uint32_t) { return 0; }
+} Serial1;
+"""
+SECOND_CORE = """
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+#include "tmo_tflm_cores.h"
+void multicore_launch_core1(void (*)());
+"""
+
+
+@needs_host
+def test_the_programs_for_two_devices_and_two_cores_compile(tmp_path: Path) -> None:
+    (uart,) = re.findall(
+        r"^```cpp\n(.*?)^```$", (ROOT / "docs/several-devices.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    one, team = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/two-cores.md").read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "pico").mkdir()
+    (tmp_path / "pico/multicore.h").touch()
+    (tmp_path / "uart.cpp").write_text(PORT + uart)
+    start = "multicore_launch_core1(second_core);"
+    assert start in team
+    body = f"void begin(tflite::MicroMutableOpResolver<1> &resolver) {{\n{start}\n{one}\n}}\n"
+    (tmp_path / "cores.cpp").write_text(SECOND_CORE + team + body)
+    here = ["-I.", f"-I{ROOT / 'custom_ops/links'}", f"-I{ROOT / 'tests/packaging/arduino/core'}"]
+    for program in ("uart.cpp", "cores.cpp"):
+        run("g++", "-std=c++11", *STRICT, *here, *INCLUDE, *TFLM["AUTUMN"].flags, program, cwd=tmp_path)

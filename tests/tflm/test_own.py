@@ -16,6 +16,7 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.devices.verify import verify_devices
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
@@ -27,7 +28,7 @@ PAGE = (ROOT / "docs/own-operator.md").read_text(encoding="utf-8")
 TWO = (ROOT / "examples/own_operator/add_n.py").read_text(encoding="utf-8")
 LIBRARY = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
+DESCRIPTION = CODE.partition("\n\n\nif __name__ ==")[0]
 
 
 def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **options: bool) -> bytes:
@@ -69,10 +70,21 @@ def test_the_page_runs_as_it_stands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("steps.tflite").write_bytes(steps())
-    exec(CODE, {})
+    exec(CODE, {"__name__": "__main__"})
     (said,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert capsys.readouterr().out == said
     assert "#define TMO_OWN_KERNELS kernels" in Path("build/platformio/src/steps_library.c").read_text()
+
+
+def test_a_process_that_did_not_convert_the_model_verifies_it(tmp_path: Path) -> None:
+    model = steps()
+    result, shared = converted(model), tflm_memopt.optimize_devices(model, 2)
+    (tmp_path / "0").write_bytes(shared.models[0].model)
+    (tmp_path / "1").write_bytes(shared.models[1].model)
+    MADE.clear()
+    assert tflm_memopt.verify(model, result.model, runs=1).bit_exact
+    MADE.clear()
+    assert verify_devices(model, [tmp_path / "0", tmp_path / "1"], runs=1).bit_exact
 
 
 def converted(model: bytes) -> Optimized:

@@ -12,6 +12,7 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.variables import handles
 from tflm_memopt.ops.constraints.base import FREEZE
 from tflm_memopt.ops.context import PIECE
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite import canonicalise
@@ -56,6 +57,12 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
         if undone <= left_alone:
             return annotated
         left_alone |= undone
+
+
+def make_kernels(model: Model) -> None:
+    """Make the custom kernels of a model's operators, which the process needs to run the rewritten model."""
+    if CUSTOM_OPERATORS:
+        annotate(model.graph, left_whole(model))
 
 
 def _undone(

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.convert import annotation
 from tflm_memopt.convert.constants import compare_constants
 from tflm_memopt.errors import ModelError
 from tflm_memopt.files import GivenModel, loaded
@@ -43,8 +44,9 @@ def verify(
     RuntimeUnavailable if a package is missing, and UsageError for arrays that do not match the inputs.
     """
     before, after = loaded(original).data, loaded(rewritten).data
-    found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
     model = read(before)
+    annotation.make_kernels(model)
+    found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
     unclear = undefined(model)
     why = f"{unclear.why}; {unclear.hint}" if unclear else ""
     return replace(found, constants=_constants(model, read(after)), undefined=why)

@@ -1,23 +1,23 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The argument is a JSON object: the device number, the model's path, the number of inferences, and the timeout in ms. The
-process listens on a loopback port, and prints the number of the port. The process reads the ports of all devices from
-standard input. Device 0 reads arrays from the file `inputs`, and writes its outputs to the file `results`. At its end,
-the process prints a JSON object with the sent and received bytes, and all statuses and times.
+The argument is a JSON object: the device number, the model's path, the number of inferences, the timeout in ms, and the
+folder of custom kernels, inputs and outputs. The process listens on a loopback port, and prints the number of the port.
+The process reads the ports of all devices from standard input. Device 0 reads the inputs and writes the outputs. At its
+end, the process prints a JSON object with the sent and received bytes, and all statuses and times.
 """
 
 import json
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.runtime import wheel, worker
+from tflm_memopt.runtime import own, wheel, worker
 
 OK, ABORT, ERROR = 0, 15, 1
 """Statuses of an inference: success (kTfLiteOk), waiting for rows (kTfLiteAbort), and failure (kTfLiteError)."""
@@ -61,14 +61,26 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
 
 
 def main() -> int:
-    asked = json.loads(sys.argv[1])
+    try:
+        run(json.loads(sys.argv[1]))
+    except RuntimeError as error:
+        print(error, flush=True)
+        return 1
+    return 0
+
+
+def run(asked: Mapping[str, Any]) -> None:
+    """Raises RuntimeError if TFLM does not run the model."""
+    folder = Path(asked["folder"])
+    if (folder / own.FILE).exists():
+        wheel.use_own(folder / own.FILE)
     model = Path(asked["model"]).read_bytes()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:
         print(listening.getsockname()[1], flush=True)
         streams = connect(listening, asked["device"], json.loads(sys.stdin.readline()))
     link = wheel.Link([s.fileno() if s else -1 for s in streams], asked["device"], asked["patience"])
     tflm = worker.allocate(model)
-    inputs = worker.load(Path(asked["inputs"])) if asked["device"] == 0 else []
+    inputs = worker.load(folder / worker.INPUTS) if asked["device"] == 0 else []
     results: list[list[NDArray[Any]]] = [[] for _ in range(asked["outputs"])]
     statuses, spent = [], []
     for r in range(asked["runs"]):
@@ -78,12 +90,11 @@ def main() -> int:
         for k, result in enumerate(results):
             result.append(tflm.get_output(k))
     if asked["device"] == 0:
-        worker.save(Path(asked["results"]), [np.stack(result) for result in results])
+        worker.save(folder / worker.OUTPUTS, [np.stack(result) for result in results])
     sent, received = link.nbytes
     tflm.print_allocations()
     said = {"sent": sent, "received": received, "statuses": statuses, "milliseconds": spent}
     print(json.dumps(said), flush=True)
-    return 0
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tflm_memopt.devices import device
-from tflm_memopt.runtime import worker
-from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
+from tflm_memopt.runtime import own, worker
+from tflm_memopt.runtime.process import RecordedArena, environment, failure, recorded
 
 PATIENCE = 10_000
 """Number of milliseconds for which a process waits for a row."""
@@ -48,19 +48,19 @@ def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: in
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         worker.save(folder / worker.INPUTS, inputs)
+        own.build(folder)
         processes = []
         for number, model in enumerate(models):
-            own = {"inputs": str(folder / worker.INPUTS), "results": str(folder / worker.OUTPUTS), "outputs": outputs}
             asked = {"device": number, "model": str(model.resolve()), "runs": runs, "patience": PATIENCE}
-            processes.append(ending.enter_context(_started(asked | (own if number == 0 else {"outputs": 0}))))
+            asked |= {"folder": name, "outputs": outputs if number == 0 else 0}
+            processes.append(ending.enter_context(_started(asked)))
         ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
         for process in processes if all(ports) else ():
             print(json.dumps(ports), file=process.stdin, flush=True)
         done = [_said(process, runs * PATIENCE / 1000 + SLACK) for process in processes]
         for number, (process, said) in enumerate(zip(processes, done, strict=True)):
             if process.returncode:
-                last = " ".join(said.splitlines()[-LOG_LINES:])
-                return DevicesRun((), (), f"device {number} ended with code {process.returncode}: {last}")
+                return DevicesRun((), (), f"device {number} {failure(process.returncode, said)}")
         return DevicesRun(tuple(worker.load(folder / worker.OUTPUTS)), tuple(map(_run, done)))
 
 

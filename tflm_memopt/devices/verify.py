@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.convert import annotation
 from tflm_memopt.convert.constants import compare_devices
 from tflm_memopt.devices.run import DeviceRun, run_devices
 from tflm_memopt.errors import UsageError
@@ -56,6 +57,7 @@ def verify_devices(
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
+    annotation.make_kernels(before)
     _demand_together([message(one) for one in devices])
     seen, changes = interfaces(before, devices[0])
     drawn = LEAST_RUNS if runs is None else runs

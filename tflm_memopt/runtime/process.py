@@ -74,7 +74,7 @@ def run_model(
         log = directory / worker.LOG
         said = log.read_text("utf-8", "replace") if log.exists() else ""
         if returncode:
-            return Outcome(failure=_failure(returncode, said))
+            return Outcome(failure=failure(returncode, said))
         took = TOOK_LINE.search(said)
         with _reading:
             outputs_of_all = tuple(worker.load(directory / worker.OUTPUTS))
@@ -145,7 +145,7 @@ def recorded(log: str) -> RecordedArena:
     return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 
-def _failure(returncode: int, log: str) -> str:
+def failure(returncode: int, log: str) -> str:
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"
