@@ -31,6 +31,7 @@ from tflm_memopt.rewrite.rules import (
     wide_concatenation,
 )
 from tflm_memopt.rewrite.rules.rule import Rule, has
+from tflm_memopt.rewrite.scalars import with_dimension
 
 RULES: tuple[Rule, ...] = (
     layout,
@@ -57,7 +58,7 @@ RULES: tuple[Rule, ...] = (
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Graph:
     """Replace known integers by constants and apply all rules in order. Operators in `left_alone` stay unchanged."""
-    graph = with_known(graph, left_alone)
+    graph = with_dimension(with_known(graph, left_alone), left_alone)
     for rule in RULES:
         # The rows of a sliding input must not become columns, since the input arrives row by row.
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
