@@ -30,13 +30,13 @@ TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-#if TMO_CORE_DSP
 /* Computes a row of a pool without sums. */
 static void pool_row(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
   const tmo_pool_columns columns = {0, k->out_width, out, (int32_t)k->out_channels, false};
   pool_columns(k, rows, &columns, pool);
 }
 
+#if TMO_CORE_DSP
 enum { MOST_ADDED = 256 }; /* the sum of at most 256 bytes fits int16 */
 
 static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
@@ -260,6 +260,10 @@ void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     return;
   }
 #endif
+  if (tmo_has_part(TMO_PART_WHOLE_POOLS) && !tmo_has_sums(k)) {
+    pool_row(k, window, tmo_pool_pixel_s8, out);
+    return;
+  }
   tmo_make_row(k, window, out, pool_pixel);
 }
 
