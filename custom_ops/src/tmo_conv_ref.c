@@ -203,6 +203,12 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
     return;
   }
 #endif
+#if TMO_CORE_DSP
+  if (k->out_channels < 4 && r.step == 1 && r.stride == 1 && (r.parts <= 1 || r.next_at == 0) && !tmo_has_sums(k)) {
+    tmo_make_channels(k, &r, w, out + i);
+    return;
+  }
+#endif
   uint32_t sums[FILTERS];
   conv_runs(k, &r, w, i, out, FILTERS, sums);
 }

@@ -195,11 +195,15 @@ static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
 
-/* Returns whether iterate_inside() can compute adjacent pixels of an int16 or float32 operator. The pixels of each row of the input must be adjacent in
- * memory, in ascending or descending order. */
-static TMO_ALWAYS_INLINE bool has_adjacent_pixels(const execution *f) {
-  const tmo_tensor *const in = f->in.tensor;
-  return tmo_element_bytes(f->kernel.op) > 1 && !tmo_has_column_windows(in) && !tmo_in_rolling_buffer(in) && !tmo_is_source(f->run->program, in);
+/* Returns whether the pixels of each row of a tensor are adjacent in memory, in ascending or descending order. */
+static TMO_ALWAYS_INLINE bool has_adjacent_columns(const tmo_run_state *run, const tmo_tensor *t) {
+  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
+}
+
+/* Returns whether iterate_inside() computes adjacent pixels of an operator. Builds for small cores use it only for int16 and float32, to save flash. */
+static TMO_ALWAYS_INLINE bool steps_inside(const tmo_run_state *run, const tmo_op *op) {
+  const bool fast = TMO_FAST_PIXELS || tmo_element_bytes(op) > 1;
+  return fast && op->packing == TMO_PACKING_NONE && has_adjacent_columns(run, &tmo_tensors(run->program)[op->input[0]]);
 }
 
 #if TMO_CORE_DSP
@@ -219,7 +223,7 @@ static uint32_t windows_inside(const execution *f, uint32_t x, uint32_t end) {
 
 TMO_OWN_FRAME static place current_row(const execution *f, const tmo_view *v) { return row_of(f->run, v, f->run->current.row); }
 
-/* Computes n output columns, beginning with column x. The conditions windows_inside() and has_adjacent_pixels() must hold for the n columns. The
+/* Computes n output columns, beginning with column x. The conditions windows_inside() and steps_inside() must hold for the n columns. The
  * function lists the pixels under the first window, and adds a constant number of bytes to each address for the next window. */
 TMO_OWN_FRAME static void iterate_inside(execution *f, uint32_t x, uint32_t n, tile_pixels *tile) {
   const place row = current_row(f, &f->out);
@@ -268,11 +272,6 @@ static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
   return s8 || tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL_S16) || tmo_is_kind(op, TMO_OP_MEAN_S16);
 }
 
-/* Returns whether the pixels of each row of a tensor are adjacent in memory, in ascending or descending order. */
-static TMO_ALWAYS_INLINE bool has_adjacent_columns(const tmo_run_state *run, const tmo_tensor *t) {
-  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
-}
-
 /* Returns whether iterate_pool() can compute the operator. */
 static bool pools_columns(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
@@ -301,7 +300,7 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
   tile_pixels tile;
   tile.pixels = pixels;
   tile.room = TMO_MAX_TAPS;
-  const bool adjacent = has_adjacent_pixels(f);
+  const bool adjacent = steps_inside(f->run, f->kernel.op);
   for (uint32_t n; x < end; x += n) {
     n = adjacent ? windows_inside(f, x, end) : 0;
     if (n > 1) {
@@ -536,7 +535,9 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
     if (is_whole && tmo_makes_rows(run, op)) return iterate_whole_row(run, op);
   }
 #if TMO_FAST_PIXELS
-  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !pools_columns(run, op)) {
+  enum { FEW = 4 }; /* for so few pixels, iterate_inside() does not save time */
+  const bool steps = pools_columns(run, op) || (tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op));
+  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !steps) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
     return TMO_OK;
   }

@@ -42,11 +42,8 @@ static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
   return p->row + (taps > 0 ? tap * channels : 0);
 }
 
-#if TMO_CORE_DSP
-#define add_channel tmo_dsp_channel
-#else
-/* Returns `sum` plus the products of all runs and the weights of one channel. The low half of `zero` holds the negated zero point. */
-TMO_OWN_FRAME static int32_t add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t zero) {
+#if !TMO_CORE_DSP
+int32_t tmo_add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t zero) {
   const int32_t row = (int32_t)r->row, next = (int32_t)r->next_row, shift = (int16_t)zero;
   uint32_t total = (uint32_t)sum, offset = r->offset;
   for (uint32_t parts = r->parts; parts > 0; --parts, w += next, offset += r->next_offset) {
@@ -65,18 +62,9 @@ TMO_OWN_FRAME static int32_t add_channel(const tmo_runs *r, const int8_t *w, int
 
 /* Computes a row of one to three channels. For so few channels, calls of tmo_add_products() would take longer. */
 TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
-  const tmo_op *const op = k->op;
-  const int32_t zero = (int32_t)((uint32_t)(uint16_t)-op->input_zero_point[0] * 0x10001u), zero_out = op->output_zero_point;
-  const int32_t low = op->act_min, high = op->act_max, *const bias = k->bias, *const multipliers = k->multipliers;
-  const int8_t *const shifts = k->shifts, *const end = out + k->out_width * k->out_channels;
-  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, channels = k->out_channels, filter = p->runs.filter;
-  while (out != end) {
-    const int8_t *w = take_runs(k, p);
-    for (uint32_t c = 0, s = 0; c < channels; ++c, s += step, w += filter) {
-      const int32_t sum = add_channel(&p->runs, w, bias != NULL ? bias[c] : 0, zero);
-      const int32_t value = tmo_wrapping_add(tmo_rescale(sum, multipliers[s], shifts[s]), zero_out);
-      *out++ = (int8_t)(value < low ? low : value > high ? high : value);
-    }
+  for (const int8_t *const end = out + k->out_width * k->out_channels; out != end; out += k->out_channels) {
+    const int8_t *const w = take_runs(k, p);
+    tmo_make_channels(k, &p->runs, w, out);
   }
 }
 

@@ -33,6 +33,7 @@ AROUND = 60
         ("m4", "transpose_conv", 5),
         ("m4", "transpose_conv", 11),
         ("m4", "batch_matmul", 4),
+        ("m4", "depthwise_3x3", 2),
         ("m3", "pool_most", 2),
         ("m3", "pool_most", 6),
         ("m3", "transpose_conv", 4),

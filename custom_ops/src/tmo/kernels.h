@@ -247,10 +247,6 @@ TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
 tmo_add_runs_of_bytes tmo_dsp_sums; /* tmo_dsp_sums() supports only runs whose bytes are adjacent, so that r->step is 1 */
 
-/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of each run must be adjacent, and so must the addresses of the
- * runs in the list. The argument `zero` holds the negated zero point in both halves. */
-int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
-
 /* Arguments for functions that compute four output channels at a time. Each output channel is a weighted sum of one run of bytes. */
 typedef struct {
   const int8_t *x;
@@ -362,6 +358,28 @@ TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uin
  * The weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
+
+/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of each run must be adjacent. The addresses of a part's runs
+ * must be adjacent in the list, and all parts must begin with the same address. The argument `zero` holds the negated zero point in both halves. */
+#if TMO_CORE_DSP
+int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
+#define tmo_add_channel tmo_dsp_channel
+#else
+TMO_LINKAGE int32_t tmo_add_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
+#endif
+
+/* Computes all channels of a pixel, one after another. */
+static TMO_ALWAYS_INLINE void tmo_make_channels(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, int8_t *out) {
+  const tmo_op *const op = k->op;
+  const int32_t zero = (int32_t)((uint32_t)(uint16_t)-op->input_zero_point[0] * 0x10001u);
+  const int32_t zero_out = op->output_zero_point, low = op->act_min, high = op->act_max;
+  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  for (uint32_t c = 0, s = 0; c < k->out_channels; ++c, s += step, w += r->filter) {
+    const int32_t sum = tmo_add_channel(r, w, k->bias != NULL ? k->bias[c] : 0, zero);
+    const int32_t value = tmo_wrapping_add(tmo_rescale(sum, k->multipliers[s], k->shifts[s]), zero_out);
+    out[c] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+}
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
