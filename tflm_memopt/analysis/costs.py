@@ -148,16 +148,23 @@ class Table:
 
 def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. Unmeasured kernels take the costs of the slowest measured kernel."""
-    name, *ways = work.kernel.split()
-    alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
+    alike, ways = _alike(kernels, work.kernel), set(work.kernel.split()[1:])
     if len(alike) > 1:
-        alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
+        alike = [max(alike, key=lambda other: len(ways & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
 
 def counted(kernels: Costs, work: Iterable[Work]) -> bool:
     """Return whether instructions were counted for at least one variant of each kernel."""
-    return {one.kernel.split()[0] for one in work} <= {kernel.split()[0] for kernel in kernels}
+    return all(_alike(kernels, one.kernel) for one in work)
+
+
+def _alike(kernels: Costs, kernel: str) -> list[str]:
+    """Return the kernel or, if its variant was not measured, all measured variants."""
+    if kernel in kernels:
+        return [kernel]
+    name, *_ = kernel.split()
+    return [k for k in sorted(kernels) if k.split()[0] == name]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import NoReturn
 from unittest import mock
 
 import pytest
@@ -41,6 +42,19 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
     assert table.plans >= 36
     assert table.median <= 0.03
     assert max(table.low, table.high) <= 0.10
+
+
+class Unlisted(dict[str, dict[str, float]]):
+    """Kernels that can be looked up by name, but not listed."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError("all kernels were listed")
+
+
+def test_measured_variants_are_found_by_name() -> None:
+    kernels = Unlisted({"CONV rows": {"macs": 2.0}})
+    assert costs.counted(kernels, [Work("CONV rows")])
+    assert costs.estimate(kernels, Work("CONV rows", macs=3)) == 6
 
 
 def test_a_new_file_begins_with_the_stored_costs(tmp_path: Path) -> None:
