@@ -7,6 +7,13 @@
 
 void tmo_dsp_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) { tmo_conv_sums(r, weights, channels, totals); }
 
+int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero) {
+  uint32_t total = (uint32_t)sum;
+  (void)zero;
+  tmo_conv_sums(r, weights, 1, &total);
+  return (int32_t)total;
+}
+
 static void multiply(int32_t *sum, const int8_t *x, int32_t zero, const int8_t *w) { *sum = tmo_wrapping_add(*sum, (*x - zero) * *w); }
 
 static void write_four(tmo_dsp_job *job, const int32_t *sums) {
