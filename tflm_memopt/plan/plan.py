@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, replace
 from functools import cache, cached_property
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
@@ -303,7 +304,7 @@ class Plan:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Plan:
-        offsets, again = [b["offset"] for b in data["buffers"]], data.get("rematerialisations", ())
+        offsets, again = [b["offset"] for b in data.get("buffers", ())], data.get("rematerialisations", ())
         plan: Plan = _decoded(Plan, {**data, "offsets": offsets, "rematerialisations": again})
         return plan
 
@@ -318,7 +319,7 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """JSON fields that the type `kind` lacks are ignored."""
+    """JSON fields that the type `kind` lacks are ignored. Raises PlanError if a necessary field is missing."""
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):
@@ -326,5 +327,8 @@ def _decoded(kind: Any, value: Any) -> Any:
     if get_origin(kind) is tuple:
         return tuple(_decoded(get_args(kind)[0], one) for one in value)
     if names := getattr(kind, "__dataclass_fields__", None):
+        needed = {n for n, field in names.items() if field.default is MISSING and field.default_factory is MISSING}
+        if missing := sorted(needed - set(value)):
+            raise PlanError(f"a {kind.__name__} lacks the keys: {', '.join(missing)}")
         return kind(**{name: _decoded(_hints(kind)[name], value[name]) for name in names if name in value})
     return kind(value) if issubclass(kind, enum.Enum) else value

@@ -135,6 +135,14 @@ def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[
         tflm_memopt.optimize(narrowing(), plan=saved)
 
 
+@pytest.mark.parametrize(("where", "key"), [("steps", "sinks"), ("buffers", "nbytes")])
+def test_the_error_names_a_missing_key_of_a_plan(frontier: Exploration, where: str, key: str) -> None:
+    saved = document(frontier.points[-1].plan)
+    del saved[where][0][key]
+    with pytest.raises(UsageError, match=f"a (Group|Buffer) lacks the keys: {key}"):
+        tflm_memopt.optimize(narrowing(), plan=saved)
+
+
 def test_the_same_model_gives_the_same_bytes() -> None:
     first = tflm_memopt.optimize(narrowing(), seconds=0.3).model
     offsets.forget()
