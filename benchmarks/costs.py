@@ -61,9 +61,9 @@ DIGITS = 4
 CARE = 0.75
 """If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
-"""A cost is left out of a kernel's fit if the error without the cost is at most LARGER_ERROR times as large."""
+"""The fit of a kernel omits a cost if the omission makes the error at most LARGER_ERROR times as large."""
 MORE = 4
-"""For one network with rare kernels, the script draws MORE random networks."""
+"""The script draws MORE times as many other random networks as networks with rare kernels."""
 EFFORT = 0.01
 """Search effort for the counted plans. The estimated costs do not depend on the quality of plans, so a low effort is
 enough.
@@ -92,7 +92,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Return plans of random networks, from a file if an earlier fit used them."""
+    """Return plans of random networks. The plans come from a file if an earlier fit has saved the file."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))

@@ -138,7 +138,7 @@ KINDS_HEAD = f"""This table has a row for each kind of operator, for the executo
 The columns of the table are arguments of the macro KIND. Column "value" has the number that stands for the kind in
 programs. Columns "reads" and "writes" have the size in bytes of an input element and of an output element. Column
 "operands" has the number of operands, or TMO_ANY_NUMBER. Column "scales" has the number of multipliers, which is also
-the number of shifts. TMO_PER_CHANNEL means one scale for all channels, or one scale for each output channel.
+the number of shifts. TMO_PER_CHANNEL allows one scale for all channels, and also one scale for each output channel.
 tmo_check_kind.c has a function for each family. For kinds with channel groups, column "channels" states which input
 channels an output channel needs. OWN means the same channel, FILTERED means one channel and a depthwise filter, and
 SUMMED means a weighted sum of all channels. Kinds without channel groups have the value ANY. Column "row kernel" names

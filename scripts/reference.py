@@ -23,12 +23,12 @@ def _cell(text: str) -> str:
 BOARDS = """This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all
 bytes that a program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes
 of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap
-and, if there is one, the Arduino core. The column *radio* has the additional RAM and flash of the radio stack.
+and, if there is one, the Arduino core. The column *radio* has the RAM and the flash that the radio stack adds.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
-exceed the *largest block* of RAM. `fit` does not count your own variables, the objects of interpreter and resolver, and
-a stack deeper than that of `Invoke()`. If `fit` prints *without radio*, the radio stack is not counted. A model that
-only fits in the external RAM counts as a model that does not fit.
+exceed the *largest block* of RAM. `fit` does not count your own variables, the objects of interpreter and resolver, or
+a stack deeper than the stack of `Invoke()`. If `fit` prints *without radio*, the radio stack is not counted. A model
+that only fits in the external RAM counts as a model that does not fit.
 
 **MHz** is the clock in the board's definition or, if the definition has no clock, the chip's highest clock. The column
 *waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The [modelled

@@ -94,7 +94,7 @@ def ds_cnn_large(net: Net) -> bytes:
 
 
 def narrow_resnet(net: Net) -> bytes:
-    """Add Res8 for keywords with 19 channels in all layers."""
+    """Add the keyword network Res8, narrowed to 19 channels in all layers."""
     y = net.pool(conv(net, net.input((1, 40, 20, 1)), 19), kernel=(4, 3), stride=(4, 3))
     for _ in range(3):
         y = net.add(y, net.conv2d(conv(net, y, 19), 19, kernel=(3, 3)), activation="RELU")

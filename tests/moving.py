@@ -54,7 +54,9 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """The file states the output shape `shape`. At run time, the tensor `target` holds the output shape."""
+    """Add a RESHAPE. In the file, the output has the shape `shape`. At run time, the tensor `target` holds the output
+    shape.
+    """
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 

@@ -140,7 +140,7 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def read_often(seed: int = 15) -> bytes:
-    """Return a model with a variable that six operators read before an inference replaces it."""
+    """Return a model in which six operators read a variable before the variable is replaced."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))

@@ -124,10 +124,10 @@ def optimize_devices(
     given, no operator is divided among devices.
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
-    `memory` is RAM and flash of each device for arena and model, such as "20kB,128kB", or RAM alone. With `memory` and
-    a link, the result is the fastest split that fits. With `memory` alone, the result is the fitting split that sends
-    the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option `board` names
-    the board of every device, with the clock and the core for the estimates.
+    `memory` states each device's RAM for the arena and flash for the model, such as "20kB,128kB", or only the RAM. With
+    `memory` and a link, the result is the fastest split that fits. With `memory` alone, the result is the fitting split
+    that sends the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option
+    `board` names the board of every device, with the clock and the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. Raises the errors of optimize() for each device's model.

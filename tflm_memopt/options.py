@@ -176,7 +176,7 @@ TYPE_NAMES = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",
     Collection: "a list", Mapping: "a table",
 }  # fmt: skip
-"""Names of types, as messages show them."""
+"""Names of types in messages."""
 
 
 def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:

@@ -37,7 +37,7 @@ static TMO_ALWAYS_INLINE void put_greater(const int8_t *x, const int8_t *other, 
 #if TMO_CORE_DSP
 static TMO_ALWAYS_INLINE int32_t greater_word(int32_t a, int32_t b, bool smaller, bool wide) {
   if (wide) return smaller ? tmo_lesser_halves(a, b) : tmo_greater_halves(a, b);
-  return smaller ? ~tmo_greater_bytes(~a, ~b) : tmo_greater_bytes(a, b); /* the smaller byte is the inverse of the greater inverted byte */
+  return smaller ? ~tmo_greater_bytes(~a, ~b) : tmo_greater_bytes(a, b); /* min(a, b) = ~max(~a, ~b) */
 }
 #endif
 

@@ -186,7 +186,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #if TMO_CORE_DSP
   tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out + i);
 #else
-  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* the array of sums is short, because the gathered bytes take stack */
+  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* the array of sums is short, because the gathered bytes are on the stack, too */
   uint32_t sums[SOME];
   const int8_t *const at = gathered;
   const tmo_runs r = {&at, 0, 1, 1, 0, 0, 0, 0, filter, 1, 0, filter, op->input_zero_point[0]};

@@ -94,7 +94,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once, which limits the stack */
+enum { COPIED = 12 }; /* number of elements that are copied to the stack at once */
 
 /* The position of an operand's elements while a row is computed. */
 typedef struct {

@@ -279,7 +279,7 @@ static bool pools_columns(const tmo_run_state *run, const tmo_op *op) {
          has_adjacent_columns(run, &tensors[op->output]);
 }
 
-/* Computes the output columns from x to `end` - 1 of a pool. The condition pools_columns() must hold. */
+/* Computes the output columns from x to `end` - 1 of a pool. pools_columns() must be true. */
 TMO_OWN_FRAME static void iterate_pool(execution *f, uint32_t x, uint32_t end) {
   const tmo_tensor *const in = f->in.tensor;
   const int8_t *pixels[TMO_MAX_TAPS];

@@ -158,7 +158,7 @@ static void add_pair(int32_t *low, int32_t *all, int32_t value, const int8_t *we
   *all = tmo_wrapping_add(*all, value * packed);
 }
 
-/* The array `tile` has two values of each pixel, then the next two values of each pixel. */
+/* The array `tile` has values 0 and 1 of all pixels, then values 2 and 3 of all pixels, and so on. */
 void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t pairs,
                         int32_t step) {
   for (uint32_t k = 0; k < pairs; ++k, scales += TMO_PACKED_SCALES, weights += 2 * values) {

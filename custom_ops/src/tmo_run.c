@@ -46,7 +46,8 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Reads loop codes that open or close loops. When the function returns, run->at points to a code that runs an operator, or to the end of the group. */
+/* Reads loop codes that open or close loops. When the function returns, run->at points to a loop code that runs an operator, or to the end of the
+ * group. */
 TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   for (uint8_t code; (code = *run->at) >= TMO_LOOP_REPEAT;) {
     if (code == TMO_LOOP_REPEAT) {
@@ -390,9 +391,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
- * false, the next loop code must run the operator again. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
- * UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the operator must be the only one in the loop. If
+ * `alone` is false, the next loop code must also run the operator. Returns the number of completed iterations, or 0 if single iterations are faster.
+ * Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -516,7 +517,7 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
 }
 
 /* Continues the inference that `at` describes, if it has begun. The workspace has a counter for each operator, which states what the operator computes
- * next. The loops of the program say which operator runs next. Returns false if the program has fewer iterations or input rows than `at`. */
+ * next. The loops of the program say which operator runs next. Returns false if the program does not allow the numbers of rows and iterations of `at`. */
 static bool resume(tmo_run_state *run, const tmo_stream *at) {
   if (at->rows == 0) return true;
   if (is_streamed(run)) {

@@ -37,7 +37,7 @@ CPU_SECONDS = 10
 TFLM_CPU_SECONDS = 1
 MOST_EXTRA_BYTES = 2 * 10**9
 HANGS = 60
-"""A child process is ended after HANGS times its limit of CPU time."""
+"""Longest run of a child process, as a multiple of its limit of CPU time."""
 REPORTED = 1 / 4
 
 

@@ -1,4 +1,4 @@
-"""Test projects that `optimize app.toml --emit` writes for several models."""
+"""Test the projects that `optimize app.toml --emit` writes for several models."""
 
 import re
 from collections.abc import Mapping

@@ -25,7 +25,7 @@ class Work:
     kernel: str
     """Name of a kernel with its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
-    """Number of multiply-accumulates of the kernel, including those with the padding of packed windows."""
+    """Number of multiply-accumulates of the kernel. The padding of packed windows counts, too."""
     weights: float = 0
     """Number of weight bytes that the kernel reads.
 
@@ -78,7 +78,7 @@ class Work:
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of multiplications in RISC-V vector code. One of them covers a value or tap in up to 32 channels.
+    """Number of multiplications in RISC-V vector code, each of a value or tap in up to 32 channels.
 
     With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
     """
@@ -114,7 +114,7 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Maps a core to the instructions for a message between devices, and for each byte of the message.
+"""Maps a core to the number of instructions for a message between devices, and for each byte of a message.
 
 The key "" stands for all cores that are not listed. The instructions of the link's hardware driver are not included.
 """

@@ -107,9 +107,9 @@ class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, KernelRates]
-    """Maps a kernel, or "" for kernels without modelled cycles, to the kernel's cycles."""
+    """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Maps a type of operator, or "" for unlisted types, to the cycles per instruction of TFLM with CMSIS-NN."""
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for unlisted types."""
     without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:

@@ -13,7 +13,8 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Maps the kernel library for which a model of builtin operators is planned to a description."""
+"""Maps each kernel library for which builtin operators can be planned to a text that describes the plan's assumption.
+"""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 

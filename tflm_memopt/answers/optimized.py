@@ -55,8 +55,8 @@ class Optimized:
         The argument `emit` is "cpp", for TFLM; "c", a module without an interpreter; "tflite", only the model; or
         "arduino", "platformio" or "esp-idf", a project. The argument `emit` can also be a list, or a text with commas.
         The argument `labels` has the names for the values of a project's first output. The argument `inputs` has an
-        array for each input of the model, as for verify(). The values are quantized or real. The first inference in
-        `inputs` becomes the stored example of a project or C module. Without `inputs`, the stored example is random.
+        array of quantized or real values for each input of the model, as for verify(). The first inference in `inputs`
+        becomes the stored example of a project or C module. Without `inputs`, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

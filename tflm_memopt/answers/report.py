@@ -269,7 +269,7 @@ class Report:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """Kernel library for which `--ops builtin` made the model, as `--kernels` names it, or "any"."""
+    """Kernel library for which `--ops builtin` made the model: a value of `--kernels`, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that were cut into parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()

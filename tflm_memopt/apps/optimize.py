@@ -141,7 +141,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """If plans fit in the RAM limit, choose those with the least load, and otherwise those with the least RAM."""
+    """Choose plans with the least load within the RAM limit. If no plans fit, choose plans with the least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)

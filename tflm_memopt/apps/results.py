@@ -32,7 +32,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """The model pauses after these numbers of iterations."""
+    """Numbers of iterations after which the model pauses."""
     milliseconds: float
     """Estimated upper bound of the milliseconds between two pauses."""
 

@@ -1,8 +1,8 @@
 """Simulates the arena for the checker. Each arena byte has a tag, which names the tensor byte that was last written
 there.
 
-Reads and writes are first listed with their time, and settle() then replays the list at once. For each read byte, a
-sort by address and time finds the last write before the read.
+Reads and writes are first listed with their time, and settle() then replays the list at once. A sort by
+address and time finds the last write before each read of a byte.
 """
 
 from __future__ import annotations

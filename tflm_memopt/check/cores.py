@@ -36,7 +36,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group, or raise PlanError if the plan does not divide each of its operators between two cores."""
+        """Begin a group. Raises PlanError if the plan does not divide every operator of the group between two cores."""
         if not self.plan.shardings:
             return
         self.number, self.group, self.executed = number, group, 0

@@ -85,7 +85,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWin
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1), all_columns
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
-    # Rows of one pixel may be the columns of a TFLM tensor of height 1.
+    # If each row has only one pixel, the rows may be the columns of a TFLM tensor of height 1.
     axes = (0,) if width > 1 else (1, 0) if shape_of(graph, of)[1:2] == (1,) else (0, 1)
     found = [(slide(graph, of, axis, height), slide(graph, of, 1 - axis, width)) for axis in axes]
     like = (pair for pair in found if (pair[0].kernel, pair[0].dilation) == (w.kernel_h, w.dilation_h))

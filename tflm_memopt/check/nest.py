@@ -130,7 +130,9 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the indices of the iterations that run. Before iteration k, `skips[k]` stripes are skipped."""
+        """Return the index of each executed iteration. Before the k-th executed iteration, `skips[k]` stripes are
+        skipped.
+        """
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():
             number[at:] += self._after_skip(int(number[at]), int(skips[at])) - int(number[at])

@@ -54,7 +54,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the bytes of scratch, input and output of a call of ESP-NN. Several pixels take at most 2,048 B."""
+    """Return how many bytes scratch, input and output of a call of ESP-NN take: for several pixels, at most 2,048 B."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     c += -c % (16 if nine and c > 8 else 8)

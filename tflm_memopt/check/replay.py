@@ -38,9 +38,9 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """Kernels that work in place read at this time. All other kernels write."""
+    """In the phase FIRST, kernels that work in place read, and all other kernels write."""
     SECOND = 6
-    """Kernels that work in place write at this time. All other kernels read."""
+    """In the phase SECOND, kernels that work in place write, and all other kernels read."""
     LAST_BYTE = 7
     END = 8
     DONE = 9

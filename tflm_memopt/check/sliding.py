@@ -160,7 +160,9 @@ class _Numbering:
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
-        """Return a number for each computed row. The last axis of `read` lists the input rows of each computed row."""
+        """Number the computed rows, so that rows of the same operator have the same number if they have the same input
+        rows. The last axis of `read` lists the input rows of each computed row.
+        """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]
         return np.array(numbers, np.int64).reshape(read.shape[:-1])

@@ -1,7 +1,7 @@
 """Replays the writes of a streamed input into the arena.
 
-When an operator needs new input rows, the caller writes them over the previous rows. Rows that are still needed are
-copied to a rolling buffer before the caller writes.
+When an operator needs new input rows, the caller writes them over the previous rows. Before the caller writes, rows
+that are still needed are copied to a rolling buffer.
 """
 
 import numpy as np

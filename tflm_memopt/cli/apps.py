@@ -46,7 +46,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Print the boards on which an application fits. Return 1 if a named board is too small for the application, or if
-    all known boards are.
+    every known board is too small.
     """
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:

@@ -147,7 +147,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original operator whose constants differ least from those of `op`, and count the differences."""
+        """Return the original operator with the constants that are nearest to `op`, and count the differences."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         channels = program.tensors[op.output].channels
         compared = (
@@ -258,7 +258,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
 
 
 def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tensor] | None:
-    """Return the constants that differ. Return None if there are no constants to compare."""
+    """Return the constants of `op` that differ from those of `old`, or None if there are no constants to compare."""
     if len(old.inputs) != len(op.inputs):
         return None
     pairs = [

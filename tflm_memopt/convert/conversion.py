@@ -82,7 +82,7 @@ class Conversion:
     whole: AnnotatedGraph
     options: ConversionOptions
     widest: Settings | None = None
-    """Limits of the search for hints in error messages. Its tiled groups are as wide as possible."""
+    """Limits of the search for hints in error messages, with tiled groups of any width."""
     rows: RowGraph | None = None
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
@@ -258,8 +258,8 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest compute budget above budgets[0] whose plan fits, or None. Add all tried budgets to
-        `budgets`.
+        """Return the smallest compute budget above budgets[0] whose plan fits, or None. The list `budgets` gets all
+        tried budgets.
         """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail

@@ -126,8 +126,8 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the smallest activation memory for `macs` or, if larger, `least_macs`
-        multiply-accumulates.
+        """Return the plan with the least activation memory and at most `macs` multiply-accumulates. If `macs` is below
+        `least_macs`, the limit is `least_macs`.
 
         The search tries large sets of repeated operators first, because they promise the most gain. After two sets of
         repeated operators without a gain, only plans without repeated operators are tried.

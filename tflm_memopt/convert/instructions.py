@@ -32,7 +32,7 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Time of a multiply-accumulate in a tile of a fast plan, as a multiple of the time in whole rows."""
 STEP = 1 / 32
-"""To compute more pixels in a call, each further plan gets more activation memory, by at least this fraction."""
+"""To compute more pixels in a call, plans get more activation memory, in steps of at most this fraction."""
 LEAP = 1 / 4
 """If an arena is at most this fraction below the mean of the smallest and the largest arena, the mean is tried."""
 LESS = 0.9
@@ -97,7 +97,9 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Heads and numbers of operators are compared first. Arenas, which take longer to find, come last."""
+    """Return whether the arena of `one` is at most as large as the arena of `other`. Arenas take long to compute, so
+    heads and numbers of operators are compared first.
+    """
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
         return True
@@ -129,7 +131,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions for all tile widths between one pixel and the pixels that a packed DSP kernel computes."""
+    """Return conversions for tile widths above 1 and below the number of pixels in a call of a packed DSP kernel."""
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -155,8 +157,8 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If large
-    differences remain, plans that compute nothing twice are added, although their arena is larger.
+    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
+    adjacent plans still differ much, plans that compute nothing twice are added, although their arena is larger.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -192,8 +194,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the plan `start`. A plan may exceed the size of
-    `start` by each number of bytes in `rooms`.
+    """Add plans whose kernels compute more pixels in a call than the plan `start`. For each number in `rooms`, the
+    function tries plans whose head exceeds the head of `start` by up to this number of bytes.
     """
 
     def cost(done: Sequence[Work]) -> float:

@@ -32,7 +32,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute factor F. None means 1 or, if no such plan keeps a RAM limit, the smallest F that is possible."""
+    """Maximum compute factor F. None means 1 or, if no plan with F = 1 keeps a RAM limit, the smallest possible F."""
     total: int | None = None
     """Maximum number of bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None

@@ -39,7 +39,7 @@ ROOM = 4_000
 SHARE = 1.2
 """A plan for ESP-NN is faster than C code, so its arena may be this multiple of the least arena."""
 SLOWER = 1.3
-"""Largest arena if all plans are slower than the original, as a multiple of the generic program's least arena."""
+"""If all plans are slower than the original, the arena may be this multiple of a generic program's least arena."""
 
 
 @dataclass(frozen=True, slots=True)

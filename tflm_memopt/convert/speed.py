@@ -46,7 +46,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits minus the time that TFLM's own kernels take. Raises UsageError if a time is unknown."""
+    """Return limits that include the cycles of TFLM's own kernels. Raises UsageError if a time is unknown."""
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph

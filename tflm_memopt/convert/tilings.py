@@ -84,7 +84,9 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains outside `before` that contain an operator with the most live bytes."""
+        """Yield tilings of chains without operators of `before`. In each chain, an operator has nearly the most live
+        bytes.
+        """
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}

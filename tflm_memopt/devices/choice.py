@@ -99,8 +99,8 @@ def shared_layers(
     operators by channels.
 
     The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
-    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, a layer sends partial sums where they take
-    fewer bytes.
+    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, layers send partial sums where partial sums
+    reduce the number of sent bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

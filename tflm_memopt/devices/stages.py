@@ -3,7 +3,7 @@
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
 sent row by row, so that no device holds a whole tensor. If a layer exceeds a device's equal part of all weights, all
 devices divide the layer's channels. For a few positions, the network is cut in two and planned for two devices. The
-plans for two devices give upper bounds of the arenas, by which the search chooses sequences of operators.
+search for sequences of operators uses the arenas of these plans as upper bounds.
 """
 
 import math
@@ -18,7 +18,7 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned."""
+"""Number of positions at which the network is cut in two. Both parts are planned."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 FAIR_PART = 1.5
@@ -33,7 +33,7 @@ class SplitCost(NamedTuple):
     LINK_STATE bytes, otherwise 2.
     """
     weights: float
-    """Largest flash of a device, divided by the flash after an even split, but at least FAIR_PART."""
+    """Largest size of a device's weights, as a multiple of the mean, but at least FAIR_PART."""
     ram: int
     sent: float
 
@@ -158,7 +158,7 @@ def _heavy(graph: Graph, devices: int) -> frozenset[int]:
 
 
 def _positions(graph: Graph, most: int) -> list[int]:
-    """Return positions spread over the operators at which few bytes are sent. There are at most `most` positions."""
+    """Return at most `most` positions at which few bytes are sent. The positions are spread over the network."""
     sent, count = _sent_at(graph), len(graph.ops)
     ends = [1 + i * (count - 1) // most for i in range(most + 1)]
     found = (min(range(a, b), key=sent.__getitem__) for a, b in pairwise(ends) if a < b)

@@ -28,7 +28,7 @@ class Number:
     code: str
     count: int = 1
     name: str = ""
-    """The name of the field in C, if it is not the Python name."""
+    """Name of the field in C, or "" if the Python name is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """The field has additional names in C, each of which has a meaning of its own."""
+    """The field has additional names in C. Each name stands for another meaning of the field."""
 
     names: Mapping[str, str]
 

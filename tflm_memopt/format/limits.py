@@ -78,7 +78,7 @@ GATHERED_BYTES = 200
 GATHERED_ROWS_BYTES = 144
 """Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""Maximum size in bytes of a window that CONV copies into a buffer on every core."""
+"""On every core, CONV copies windows of at most this number of bytes into a buffer."""
 SOME_CHANNELS = 8
 """CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels."""
 MANY_CHANNELS = 16

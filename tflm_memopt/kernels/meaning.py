@@ -39,7 +39,9 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Rounded numbers are clamped to this limit. No zero point brings a number at the limit into the range of int16."""
+"""Rounded numbers are clamped to the range [-FAR, FAR]. With any zero point, a clamped number stays outside the range
+of int16.
+"""
 
 
 def wrap32(x: int) -> int:

@@ -1,4 +1,4 @@
-"""Writes the operators that TFLM's own kernels run into the rewritten model."""
+"""Writes builtin operators into the rewritten model."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence

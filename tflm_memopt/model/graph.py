@@ -26,7 +26,7 @@ OPERANDS = "operands"
 VIEW_OF = "view_of"
 """This key of a VIEW operator's options has the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Names in messages and reports for types of operators that no model has."""
+"""Maps each operator type that only rewrites create to a name for messages and reports."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,

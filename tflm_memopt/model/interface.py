@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 ANY = "any"
-"""In `Changes.kernels`, this word means that the plan is valid with all TFLM kernels."""
+"""Word in `Changes.kernels` for a plan that is valid with all TFLM kernels."""
 METADATA = "tflm-memopt"
 """Name of the metadata entry in which the package records its rewrite."""
 

@@ -133,8 +133,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and of the output. An operand with the output's shape is read in the rows in
-    which an earlier operator wrote it.
+    """Return the rows of both operands and of the output. If an operand has the output's shape, its rows are the rows
+    of the operator that wrote the operand.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

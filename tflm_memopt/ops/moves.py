@@ -151,7 +151,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # A first window that begins in padding gives a wrong distance, so the second distance is tried, too.
+    # The first distance is wrong if the first window begins in padding, so the second distance is tried, too.
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)

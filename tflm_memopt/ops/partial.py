@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""The field `param` of ADD_SUMS has this number of bits for the size of a sum in each tensor (tmo_sum_bytes())."""
+"""Number of bits that the size of a tensor's sums takes in the field `param` of ADD_SUMS (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")

@@ -1,6 +1,6 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. The
-property `Window.rows` states the input rows that an iteration reads. For an operator without a window, `RowOp.access`
-states these rows. An iteration does not read rows outside the input.
+property `Window.rows` states the input rows that an iteration reads. If an operator has no window, `RowOp.access`
+states the input rows. An iteration does not read rows outside the input.
 """
 
 from collections.abc import Iterator
@@ -117,9 +117,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows.
-    If `table` is empty, the first of these rows is `(y * mul + add) / div`, rounded down. Otherwise, the first of
-    these rows is `table[y]`. Rows outside the operand are left out.
+    """Tells which rows of an operand each iteration reads, if the operator has no window. Iteration y reads `extent`
+    rows. If `table` is empty, the first row is `(y * mul + add) / div`, rounded down. Otherwise, the first row is
+    `table[y]`. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -145,8 +145,8 @@ class Move:
 
     operand: int
     tap: int
-    """Number of the row that the move reads, counted from the first input row of an iteration. A row outside the input
-    is not read.
+    """Index of the row that the move reads, from 0 for the first input row of an iteration. A row outside the input is
+    not read.
     """
     source: int
     """Position of the first byte that the move reads in the input row."""
@@ -264,7 +264,7 @@ class RowOp:
     core_1_counters: int = 0
     """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
-    """The message that a SEND or RECEIVE passes. SEND's output and RECEIVE's input take no bytes of the arena."""
+    """Message that a SEND sends or a RECEIVE receives. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
     """True if the operator computes a tensor a second time (rowgraph/rematerialisation.py)."""
 

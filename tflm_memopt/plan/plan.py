@@ -161,7 +161,7 @@ class Group:
     is_reversed: bool = False
     """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether a group computes parts of all its outputs in turn. Otherwise, one output follows the other."""
+    """Whether a group computes parts of all its outputs in turn, instead of one whole output after the other."""
     loops: Loops = ()
     """The order of all iterations as nested loops, or () in an unfinished plan."""
 

@@ -485,7 +485,9 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference. The indices of their oldest rows come before all buffers."""
+    """Return the buffers that outlive an inference. A region's state begins with the indices of the oldest rows, and
+    the buffers follow.
+    """
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
@@ -513,8 +515,8 @@ def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Cand
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the number of bytes that a plan takes, and its number of multiply-accumulates. The bytes include an
-    estimate for each operator of the rewritten model.
+    """Return the number of bytes that a plan takes, and its number of multiply-accumulates. The bytes include
+    TAIL_BYTES for each operator of the rewritten model.
     """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 

@@ -72,9 +72,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads this field. A field that is in its own list is read alone."""
+    """Fields that change when the driver reads the field. If the list has the field itself, the field is read alone."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes this field. A field that is in its own list is written alone."""
+    """Fields that change when the driver writes the field. If the list has the field itself, it is written alone."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -74,8 +74,8 @@ def memory_map(
     """Draw a rectangle for each buffer. The rectangle of a buffer is solid at the bytes and times where the buffer
     contains data.
 
-    The argument `full` is the number of bytes at the top of the figure, by default the size of the map. The argument
-    `roles` has the roles of buffers in the legend, by default all roles in the map.
+    The top of the figure stands for `full` bytes, by default for the size of the map. The argument `roles` has the
+    roles of buffers in the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))

@@ -1,4 +1,4 @@
-"""Formats answers for the terminal, with a note on what was counted at each figure of RAM."""
+"""Formats answers for the terminal. A note at each figure of RAM says what was counted."""
 
 from __future__ import annotations
 

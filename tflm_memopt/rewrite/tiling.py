@@ -24,11 +24,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators that can compute some of their output channels, with the channel axis of each constant operand."""
+"""Operators that can compute some of their output channels. Each maps its constant operands to their channel axes."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each channel alone, with the channel axis of each constant operand."""
+"""Operators that compute each channel alone. Each maps its constant operands to their channel axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None) -> TensorId:
-        """Return a tensor with the given rows and columns of an operator's output. By default, the tensor has all
+        """Return a tensor with a range of rows and a range of columns of an operator's output, by default with all
         columns.
         """
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]

@@ -68,7 +68,7 @@ class Edges(GraphWork):
         return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId, rows: int | None = None) -> TensorId:
-        """Return the state with at least `rows` rows of earlier inferences, by default with all of them."""
+        """Return the state with at least `rows` rows of earlier inferences, or with all rows if `rows` is None."""
         self.depth[tensor] = max(self.depth.get(tensor, 0), self.slid[tensor].older if rows is None else rows)
         return self.rolling_buffer(tensor)
 

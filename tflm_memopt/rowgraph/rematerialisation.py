@@ -29,7 +29,8 @@ class Choice:
     macs: int
     """Number of multiply-accumulates of the repeated operators or, after choices(), of the whole model."""
     bound: int
-    """When an operator starts to read a repeated tensor, all complete tensors have at most this total size in bytes."""
+    """Maximum size in bytes of all complete tensors when an operator starts to read a tensor that was computed twice.
+    """
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:

@@ -3,7 +3,8 @@
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
 The operator that writes a state must run after all operators that read the state. In the graph, the outputs of the
-reading operators therefore become operands of the writing operator. Programs store the order of iterations instead.
+reading operators therefore become operands of the writing operator. Programs do not have the additional operands,
+because programs store the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping

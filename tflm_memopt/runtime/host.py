@@ -62,8 +62,8 @@ class DeviceArena:
 
 
 class OpIteration(NamedTuple):
-    """Index of an operator, and the output that one iteration computes (tmo_iteration). For a group without tiles,
-    `stripe` is the index of the output row.
+    """Index of an operator, and position of one iteration in the operator's output (tmo_iteration). In a group without
+    tiles, `stripe` is the index of the output row.
     """
 
     op: int
@@ -120,8 +120,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. By
-    default, the program gets as many bytes as it needs.
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. The
+    default is the number that the program needs.
     """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace

@@ -67,7 +67,8 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Number of threads that run the rewritten model. By default, a model for two cores runs on 1 thread and then on 2.
+    """Number of threads that run the rewritten model. By default, a model for two cores runs first on 1 thread, and
+    then on 2 threads.
     """
 
 
@@ -227,7 +228,7 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor. The arguments of the function are the index of a run, and `border`.
+    """Return a function (run, border) that makes the tensor for the run with the index `run`.
 
     If `border` is not 0, each element is at or next to the border between two quantized values. An element starts at a
     random value and advances by a random odd step in each run, so that it takes all 256 values.

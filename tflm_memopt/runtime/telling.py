@@ -14,8 +14,8 @@ Swaps = Mapping[int, Sequence[int]]
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with random inputs, and each inference with two inputs exchanged. The argument `graph` is the
-    original model.
+    """Return inferences with random inputs, and repeat each inference with two inputs exchanged. The argument `graph`
+    is the original model.
     """
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}

@@ -231,8 +231,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
 
-    The inference takes the first of the user's arrays `inputs`, or random inputs. If possible, the outputs change when
-    two random inputs are exchanged. Raises the errors of verify(), and ModelError if the outputs of the models differ.
+    The inference takes the first of the user's arrays `inputs`, or random inputs. Random inputs are
+    chosen so that, if possible, an exchange of two inputs changes the outputs. Raises the errors of verify(), and
+    ModelError if the outputs of the models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

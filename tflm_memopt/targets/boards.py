@@ -19,7 +19,7 @@ from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 TWO_CORES = frozenset({"ESP32", "ESP32-P4", "ESP32-S3", "RP2040", "RP2350"})
-"""Chips with two alike cores that share their RAM."""
+"""Chips with two equal cores that share their RAM."""
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
 """Largest stack of an inference in bytes, for cores whose names begin with the given letters (measured in tests/cores).
 """

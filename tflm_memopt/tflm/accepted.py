@@ -132,9 +132,7 @@ ZEROS_LIKE                   | T | T | float32 int8 int32 int64
 @dataclass(frozen=True, slots=True)
 class Operand:
     types: tuple[str, ...]
-    """Accepted types by their names in the schema. ("T",) stands for the types that the form lists, and () for any
-    type.
-    """
+    """Accepted types by their names in the schema. ("T",) stands for the types in Form.types, and () for any type."""
     optional: bool = False
     repeated: bool = False
 

@@ -310,9 +310,9 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
-    up to the first event that does not fit. An event that would overwrite a temporary tensor does not fit, although
-    TFLM allows such events. Events that fit an arena must fit every larger arena, or the search for the smallest arena
-    would fail.
+    up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
+    although TFLM allows the event. Events that fit an arena must fit every larger arena, or the search for the smallest
+    arena would fail.
     """
     head = temp = 0
     tail = size

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A buffer as in TFLM's AllocationInfo, which is live from scope `first` to scope `last`, both included."""
+    """A buffer that is live from scope `first` to scope `last`, both included (TFLM's AllocationInfo)."""
 
     nbytes: int
     first: int
@@ -48,7 +48,7 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 def _order(requests: Sequence[Need]) -> list[int]:
     """Return the indices of the buffers in the order in which TFLM places them. Buffers with offline offsets come
-    first. Larger buffers come before smaller ones, and of equally large buffers, the later one comes first.
+    first. Larger buffers come before smaller buffers. Of two buffers with equal sizes, the later buffer comes first.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]

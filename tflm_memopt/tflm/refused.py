@@ -1,4 +1,5 @@
-"""Finds operators that TFLM rejects: missing operators, unsupported types, and limits in Prepare.
+"""Finds operators that TFLM rejects, because no kernel exists, a type is unsupported, or a limit in Prepare is
+exceeded.
 
 Sources of the limits: tensorflow/lite/micro/kernels/{batch_matmul,concatenation,expand_dims,fill,l2norm,mirror_pad,
 pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,batch_to_space_nd,split,split_v,strided_slice_common,

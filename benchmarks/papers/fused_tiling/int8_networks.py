@@ -42,7 +42,7 @@ def dense(units: int) -> Layer:
 
 
 def route(*layers: int) -> Layer:
-    """Concatenate the outputs of layers, which darknet counts from 0."""
+    """Concatenate the outputs of layers, given by their numbers in darknet. The first layer has number 0."""
     return lambda net, made: net.concatenation([made[1 + n] for n in layers])
 
 

@@ -52,7 +52,7 @@
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
+#define TMO_FEW_BYTES 80 /* On every core, CONV copies windows of at most this number of bytes into a buffer. */
 #define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels. */
 #define TMO_MANY_CHANNELS 16 /* If large windows consist of whole rows, CONV copies them only for at least this number of output channels. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
@@ -227,7 +227,7 @@ enum {
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions of single pixels that are read without a copy. */
+  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that compute one pixel without a copy of the input. */
   TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input. */
   /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
@@ -349,8 +349,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of an operand that each iteration reads, for an operator without a window. Iteration y reads `extent` rows. If `table` is empty, the first of
- * these rows is `(y * mul + add) / div`, rounded down. Otherwise, the first of these rows is `table[y]`. Rows outside the operand are left out. */
+/* Tells which rows of an operand each iteration reads, if the operator has no window. Iteration y reads `extent` rows. If `table` is empty, the first
+ * row is `(y * mul + add) / div`, rounded down. Otherwise, the first row is `table[y]`. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -440,7 +440,7 @@ typedef struct {
     int32_t float_form; /* For float32 kinds, bits 0 to 3 are a TMO_RANGE_* or 0, and higher bits are a TMO_FUNCTION_* or 0. */
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
-    int32_t identity; /* Identity of the application's kernel for OWN. */
+    int32_t identity; /* Number that selects the application's kernel of an OWN operator. */
     int32_t at_once; /* Number of pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };

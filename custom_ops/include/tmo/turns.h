@@ -20,7 +20,7 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* largest number of models in an application */
 
-enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status, without running anything, if another model has the turn */
+enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status, without running anything, if it is another model's turn */
 
 /* A model must wait for the models in the sets `running` and `paused`. In a set, bit i stands for model i. If the bit of another model is set in
  * `running`, the model must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. If a core lacks the multiplication, the
- * compiler calls a library function of about 80 instructions for a 64-bit product. */
+/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. On these cores, a 64-bit product is a call
+ * of a library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else

@@ -119,7 +119,7 @@ typedef struct {
   uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
+/* Tells which column window contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
  * stripes whose rows had the same positions in the column windows. */
 typedef struct {
   const tmo_column_window *column_window;

@@ -204,8 +204,8 @@ TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, u
 /* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The size of a tap in bytes must be a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. The tile has two values of each
- * pixel, and then the next two values of each pixel. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
+/* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. A tile has values 0 and 1 of all
+ * pixels, then values 2 and 3 of all pixels, and so on. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
  * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
  * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels must be equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,

@@ -116,7 +116,7 @@ def svdf_shapes(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def svdf_bias_scale(context: OperatorContext) -> str | None:
-    """The scale of an SVDF's bias must be that of its sums, as TFLM requires"""
+    """The scale of an SVDF's bias must equal the scale of its sums, as TFLM requires"""
     bias, time, state = (context.input(k) for k in (3, 2, 4))
     stated = bias.quantization.scale[0] if bias.quantization and bias.quantization.scale else 0.0
     sums = float(np.float32(quantization(state).scale[0]) * np.float32(quantization(time).scale[0]))

@@ -40,8 +40,8 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """For each buffer index, return the bytes that are live before each of the iterations `waits`, except for the
-    newest input rows.
+    """Map the index of each buffer to its live bytes [bottom, top) before each of the iterations `waits`. The newest
+    input rows are left out.
     """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}

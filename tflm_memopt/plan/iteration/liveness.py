@@ -39,7 +39,7 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """An iteration's last output byte may overlap these inputs."""
     before_write: Ints | None = None
-    """End of the live bytes of a rolling buffer just before each iteration writes. Tensors have None."""
+    """End of the live bytes of a rolling buffer just before each iteration writes, or None for a whole tensor."""
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes

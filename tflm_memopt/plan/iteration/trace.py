@@ -25,9 +25,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 OUTSIDE = -1
 EXECUTE = -1
-"""This request runs one iteration of an operator."""
+"""Request to run one iteration of an operator."""
 _SLOTS = 32
-"""Each element of Trace.entry has a request in this number of low bits, and an operator's key above them."""
+"""An element of Trace.entry has a request in its low _SLOTS bits, and an operator's key in its high bits."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each number means an operator and a request. The request EXECUTE runs an iteration of the operator."""
+    """Each number encodes an operator and a request. The request EXECUTE runs an iteration of the operator."""
     iteration: Ints
     """Index of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -403,8 +403,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return the first row and the end row of each iteration's kernel call. A call can compute several whole rows.
-    The calls are placed so that most requests end where a call ends.
+    """Return the first row and the end row of each iteration's kernel call. A call can compute several whole rows. The
+    first row is chosen so that as many requests as possible end where a call ends.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

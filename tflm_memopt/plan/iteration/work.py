@@ -62,9 +62,9 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
 def least_work_of(
     members: Sequence[Member], sinks: Sequence[int], source: TensorId | None, *, is_reversed: bool
 ) -> Iterator[tuple[Work, ...]]:
-    """Yield the least work of each operator of a tiled group, which needs no simulation.
+    """Yield the least work of each operator of a tiled group, without a simulation.
 
-    If a kernel call can compute one or several pixels, the operator has a result for both cases.
+    If a kernel call can compute one pixel or several pixels, the tuple has a Work for each case.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -210,7 +210,8 @@ def _windowed(
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # The last group only writes.
+        # Iterations of the last channel group only write the sums.
+        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(

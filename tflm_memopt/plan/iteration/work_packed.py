@@ -1,6 +1,6 @@
 """Counts the loops of kernels with packed weights.
 
-Each function follows one kernel in custom_ops/src, as far as the number of instructions depends on shapes.
+Each function imitates a kernel in custom_ops/src to count the instructions that depend on shapes.
 """
 
 from collections import Counter

@@ -84,7 +84,7 @@ def _pieces(values: Ints) -> Ints:
 def _depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_ref.c.
 
-    On cores with the DSP extension, the last step computes four channels even if some of them are already complete.
+    On cores with the DSP extension, the last step computes four channels even if some channels are already complete.
     """
     c = w.out_channels
     if w.in_channels != c:

@@ -47,7 +47,7 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    tuple has the total size of all groups. If `low` is true, the tuple lists the size of each group, largest first.
+    tuple has only the sum of all groups' sizes or, if `low` is true, the size of each group, largest first.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -61,7 +61,7 @@ class CutLabel:
 
 
 class RowGroups:
-    """Finds the groups of a region that run row by row, and lists them by the position after their last operator."""
+    """Finds the groups of a region that run row by row. `by_end[n]` has the groups that end with operator n - 1."""
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
@@ -98,7 +98,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # With a slightly higher limit, later calls need no search.
+            limit += limit // SLACK  # Later calls with slightly higher limits need no search.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit

@@ -90,7 +90,7 @@ class Chain:
         """Return whether all devices know the order of the group's messages.
 
         A group may send at most one tensor to each device, and receive at most one tensor from each device. A group
-        must not receive a tensor after it has sent one.
+        must not receive a tensor after it has sent a tensor.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -212,7 +212,7 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
     """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
 
-    Packed convolutions of rows get `scratch` bytes of scratch, but enough for at least one pixel. If `scratch` is 0,
+    Packed convolutions of rows get `scratch` bytes of scratch, or more if one pixel needs more. If `scratch` is 0,
     convolutions get the usual scratch. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
@@ -367,7 +367,9 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """A tensor from outside the group is read as a whole. Its values are not summed row by row."""
+    """Return the group's stages, in which an operator reads a tensor from outside the group as a whole instead of
+    summing row by row.
+    """
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 

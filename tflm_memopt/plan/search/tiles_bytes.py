@@ -70,7 +70,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows if each stripe computes `made` output rows from the last `rows` input rows."""
+    """Return Reader.windows of an operator that computes `made` rows per stripe from the last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 

@@ -29,7 +29,7 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Rows per stripe of the group's output, or of the input of the next operator that keeps sums."""
+    """Number of rows per stripe: of the input of the next operator that keeps sums, or else of the group's output."""
     sums: int
     """Bytes that stay live after the next operator that keeps sums, or -1 if no operator keeps sums."""
     late: bool

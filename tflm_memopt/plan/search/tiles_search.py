@@ -209,8 +209,8 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether an expand, a depthwise and a project layer end at this position, with no other readers between
-        them.
+        """Return whether the layers up to `position` are an expand, a depthwise and a project layer, and no other layer
+        reads the tensors between them.
         """
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
@@ -218,7 +218,9 @@ class Search:
         return _pointwise(project) and self.links.last_read[depthwise.output] == position
 
     def _is_pair(self, position: int) -> bool:
-        """Return whether an expand and a depthwise layer end at this position, with no other reader between them."""
+        """Return whether the layers up to `position` are an expand and a depthwise layer, and no other layer reads the
+        tensor between them.
+        """
         if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
             return False
         expand, depthwise = self.chain.ops[position - 1 : position + 1]

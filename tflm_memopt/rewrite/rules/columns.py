@@ -74,8 +74,8 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
 
 
 def rewrite(graph: Graph, op: Op, worth: float = WORTH) -> Graph | None:
-    """Exchange rows and columns if a reduction adds columns or a window has too many rows. The exchange includes all
-    connected operators that need the new order of axes.
+    """Exchange rows and columns if a reduction adds up columns or if a window has too many rows. The exchange includes
+    all connected operators that need the new order of axes.
     """
     if graph.producer(op.outputs[0]) is not op or not (_reduces_columns(graph, op) or _is_too_tall(graph, op)):
         return None

@@ -97,7 +97,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view."""
+    """If two transpositions undo each other, replace both by a view."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

@@ -78,7 +78,7 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def supported(graph: Graph, new: Mapping[int, Ops]) -> Graph | None:
-    """Replace operators, given by Op.index, by new operators. Return None if the library cannot run one of the new
+    """Replace each operator whose Op.index is a key of `new`. Return None if the library cannot run one of the new
     operators.
     """
     made = (op for ops in new.values() for op in ops if op.type != "RESHAPE")
