@@ -166,21 +166,34 @@ void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_
   }
 }
 
+/* Moves `w` to the next row under the window. */
+static void next_row(tmo_mve_window *w) {
+  for (uint32_t d = 0; d < w->dilation_h; ++d) {
+    for (++w->row; w->row >= w->column_window->rows; w->row = 0) {
+      if (++w->column_window < w->end) continue;
+      w->column_window = w->first;
+      w->column += w->width;
+    }
+  }
+}
+
+static const int8_t *pixel_in(const tmo_mve_window *w, uint32_t column) {
+  const tmo_column_window *const column_window = w->column_window;
+  const uint32_t i = ((w->column + column * w->dilation_w) * column_window->rows + w->row) % column_window->depth;
+  return w->base + column_window->offset + i * w->pixel;
+}
+
 void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
   tmo_mve_window w = *window;
-  for (; w.rows > 0; --w.rows, to += w.gap) {
-    const tmo_column_window *column_window = w.column_window;
-    for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
-      const uint32_t i = ((w.column + c * w.dilation_w) * column_window->rows + w.row) % column_window->depth;
-      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* in a damaged program, the source and the target may overlap */
-    }
-    for (uint32_t d = 0; d < w.dilation_h; ++d) {
-      for (++w.row; w.row >= w.column_window->rows; w.row = 0) {
-        if (++w.column_window < w.end) continue;
-        w.column_window = w.first;
-        w.column += w.width;
-      }
-    }
+  for (; w.rows > 0; --w.rows, to += w.gap, next_row(&w)) {
+    for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) memmove(to, pixel_in(&w, c), w.pixel); /* in a damaged program, the source and the target may overlap */
+  }
+}
+
+void tmo_mve_list(const int8_t **pixels, const tmo_mve_window *window) {
+  tmo_mve_window w = *window;
+  for (; w.rows > 0; --w.rows, pixels += w.gap / sizeof *pixels, next_row(&w)) {
+    for (uint32_t c = 0; c < w.columns; ++c) *pixels++ = pixel_in(&w, c);
   }
 }
 

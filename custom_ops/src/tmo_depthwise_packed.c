@@ -72,18 +72,18 @@ static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **t
 
 #if TMO_RUNS_MVE
 /* Sets the fields of a job one by one, because an initializer would first set all fields to 0. */
-static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
-  const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
-  job->constants = k->weights;
+static void nine_channels(const int8_t *constants, uint32_t channels, tmo_mve_nine *job) {
+  const uint32_t more = channels < LANES ? 0 : channels % LANES;
+  job->constants = constants;
   job->first = channels - more;
   job->end = job->constants + (channels + LANES - 1) / LANES * NINE_CONSTANTS;
   job->beyond = channels < LANES ? LANES - channels : 0;
   job->more = more;
 }
 
-TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* for a list of taps, tmo_mve_depthwise_9() reads only the fields that nine_pixel() sets */
-  nine_channels(k, &job);
+TMO_OWN_FRAME void tmo_depthwise_nine(const int8_t *constants, uint32_t channels, const int8_t *const *taps, int8_t *out) {
+  tmo_mve_nine job; /* for a list of taps, tmo_mve_depthwise_9() reads only the fields that tmo_depthwise_nine() sets */
+  nine_channels(constants, channels, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
@@ -104,7 +104,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
   const bool whole = rows->count == 3;
   tmo_mve_nine job;
-  nine_channels(k, &job);
+  nine_channels(k->weights, k->out_channels, &job);
   job.missing = zero_of(k);
   job.width = width;
   job.stride = stride;
@@ -126,7 +126,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
       job.apart = job.beyond = 0;
       job.first = LANES;
       out = nine_pixels(&job, (int32_t)inside.first - op->pad_left, runs, out);
-      nine_channels(k, &job);
+      nine_channels(k->weights, k->out_channels, &job);
       job.stride = 1;
       job.apart = 0 - job.beyond;
       x = inside.first + runs * at_once;
@@ -179,7 +179,7 @@ void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all)
 void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
 #if TMO_RUNS_MVE
   if (has_nine(k)) {
-    nine_pixel(k, taps, out);
+    tmo_depthwise_nine(k->weights, k->out_channels, taps, out);
     return;
   }
 #endif

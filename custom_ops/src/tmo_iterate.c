@@ -356,21 +356,6 @@ static void iterate_empty(execution *f, bool first) {
   k->first = k->last = false;
 }
 
-static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
-#if TMO_CORE_MVE
-  tmo_mve_add_pixels(sums, bytes, n, 1);
-#else
-  for (; n >= 4; n -= 4, sums += 4, bytes += 4) {
-    const int32_t a = bytes[0], b = bytes[1], c = bytes[2], d = bytes[3];
-    sums[0] += a;
-    sums[1] += b;
-    sums[2] += c;
-    sums[3] += d;
-  }
-  for (; n > 0; --n) *sums++ += *bytes++;
-#endif
-}
-
 static void add_pixel(execution *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -388,7 +373,7 @@ static void add_pixel(execution *f, uint32_t x) {
     const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
     k->sums = sums + ox * tmo_accumulators(op, k->out_channels);
     if (sums_bytes) {
-      add_bytes(k->sums, in, k->out_channels);
+      tmo_add_bytes(k->sums, in, k->out_channels);
     } else {
       call_pixel_kernel(k, &window, &unwritten);
     }

@@ -16,42 +16,128 @@ static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) { return find_pixel(run, t, y, x); }
 
 #if TMO_RUNS_MVE
-static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
-  const tmo_op *const op = window->op;
-  const tmo_tensor *const t = window->in;
-  tmo_column_window whole;
-  tmo_mve_window w;
-  const tmo_row_place first = tmo_find_row(run->program, t, run->current.stripe, window->rows.start, &whole);
-  w.column_window = first.column_window;
-  w.column = first.column + window->columns.start;
-  w.row = first.row;
-  w.first = first.first;
-  w.end = first.end;
-  w.width = first.width;
-  w.rows = window->rows.count;
-  w.pixel = t->channels;
-  w.base = tmo_base_of(run, t);
-  w.columns = window->columns.count;
-  w.dilation_w = op->dilation_w;
-  w.dilation_h = op->dilation_h;
-  w.gap = (op->kernel_w - w.columns) * w.pixel;
-  tmo_mve_take(to + (window->rows.first * op->kernel_w + window->columns.first) * w.pixel, &w);
+static TMO_ALWAYS_INLINE tmo_taps rows_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
+  return tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
-  const tmo_op *const op = w->op;
-  const uint32_t channels = w->in->channels;
-  const int8_t *bytes;
-  if (tmo_packed_direct(op, channels, out->channels, 1)) {
-    bytes = pixel_of(run, w->in, w->rows.start, w->columns.start);
-  } else {
-    int8_t *const gathered = (int8_t *)run->workspace + op->scratch;
-    if (w->rows.count < op->kernel_h || w->columns.count < op->kernel_w) tmo_mve_fill(gathered, op->input_zero_point[0], 16 * tmo_mve_turns(op, channels));
-    if (w->rows.count > 0 && w->columns.count > 0) take_window(run, w, gathered);
-    bytes = gathered;
+static TMO_ALWAYS_INLINE tmo_taps columns_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
+  return tmo_clip((int32_t)(run->current.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
+}
+
+/* Sets all fields of a window. The arguments `rows` and `columns` must not be empty. The tensor `whole` becomes the column window of an input without
+ * column windows. */
+static TMO_ALWAYS_INLINE void set_window(tmo_mve_window *w, const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, tmo_taps rows, tmo_taps columns, tmo_column_window *whole) {
+  const tmo_row_place first = tmo_find_row(run->program, in, run->current.stripe, rows.start, whole);
+  w->column_window = first.column_window;
+  w->column = first.column + columns.start;
+  w->row = first.row;
+  w->first = first.first;
+  w->end = first.end;
+  w->width = first.width;
+  w->rows = rows.count;
+  w->pixel = in->channels;
+  w->base = tmo_base_of(run, in);
+  w->columns = columns.count;
+  w->dilation_w = op->dilation_w;
+  w->dilation_h = op->dilation_h;
+}
+
+/* Copies the input values under a window from whole rows. */
+TMO_OWN_FRAME static void take_whole_rows(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, tmo_taps rows, tmo_taps columns, int8_t *to) {
+  enum { ROWS = 16 }; /* number of rows that are listed at once */
+  const int8_t *list[ROWS];
+  const uint32_t pixel = in->channels, row = op->kernel_w * pixel;
+  const int8_t *const base = tmo_base_of(run, in) + columns.start * pixel;
+  for (uint32_t n; rows.count > 0; rows.count -= n, rows.start += n * op->dilation_h, to += n * row) {
+    n = rows.count < ROWS ? rows.count : ROWS;
+    tmo_list_row_pixels(in, base, false, rows.start, op->dilation_h, n, 1, 0, list);
+    const tmo_mve_rows some = {list, n, columns.count * pixel, row, 0};
+    tmo_mve_copy(to, &some, 0, 1);
   }
-  const tmo_mve_job job = tmo_mve_job_of(op, scales, channels, out->channels, to, 0);
-  tmo_mve_one_for(&job)(bytes, 0, tmo_weights_of(run, op), &job);
+}
+
+/* Copies the input values under the window of one output pixel to the address `to`. */
+TMO_OWN_FRAME static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, int8_t *to) {
+  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(run, op, in);
+  if (rows.count < op->kernel_h || columns.count < op->kernel_w) {
+    tmo_mve_fill(to, op->input_zero_point[0], 16 * tmo_mve_turns(op, in->channels));
+    if (rows.count == 0 || columns.count == 0) return;
+  }
+  to += (rows.first * op->kernel_w + columns.first) * in->channels;
+  if (!tmo_has_column_windows(in) && op->dilation_w == 1) {
+    take_whole_rows(run, op, in, rows, columns, to);
+    return;
+  }
+  tmo_column_window whole;
+  tmo_mve_window w;
+  set_window(&w, run, op, in, rows, columns, &whole);
+  w.gap = (op->kernel_w - w.columns) * w.pixel;
+  tmo_mve_take(to, &w);
+}
+
+/* Returns the coordinate `at` if it is inside the input, and otherwise 0. */
+static TMO_ALWAYS_INLINE uint32_t inside(uint32_t at, uint32_t size) { return at < size ? at : 0; }
+
+/* Computes one pixel of a convolution that is packed for Helium. */
+TMO_OWN_FRAME static tmo_status multiply_mve(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const int8_t *bytes;
+  if (tmo_packed_direct(op, in->channels, out->channels, 1)) {
+    const uint32_t y = run->current.row * op->stride_h - op->pad_top, x = run->current.tile * op->stride_w - op->pad_left;
+    bytes = pixel_of(run, in, inside(y, in->height), inside(x, in->width));
+  } else {
+    int8_t *const taken = (int8_t *)run->workspace + op->scratch;
+    take_window(run, op, in, taken);
+    bytes = taken;
+  }
+  tmo_mve_job job; /* only the fields that the inner loop reads are set */
+  tmo_mve_conv *core = tmo_mve_relu_1;
+  job.out = find_pixel(run, out, run->current.row, run->current.tile);
+  job.scales = (const int32_t *)tmo_constant(run->program, op->scales);
+  job.turns = tmo_mve_turns(op, in->channels);
+  job.channels = out->channels;
+  job.least = op->act_min;
+  if (TMO_TWINS || job.channels % 8 != 0 || !tmo_mve_gives_relu(op)) { /* in C, tmo_mve_relu_1() reads the same fields as tmo_mve_conv_1() */
+    job.step = 0;
+    job.zero = op->output_zero_point;
+    job.most = op->act_max;
+    job.pairs = 1;
+    core = tmo_mve_one_for(&job);
+  }
+  core(bytes, 0, tmo_weights_of(run, op), &job);
+  return TMO_OK;
+}
+
+/* Writes the addresses of the pixels under a window to a list with an entry for each tap. */
+static TMO_ALWAYS_INLINE void list_addresses(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, tmo_taps rows, tmo_taps columns, const int8_t **taps) {
+  tmo_column_window whole;
+  tmo_mve_window w;
+  set_window(&w, run, op, in, rows, columns, &whole);
+  w.gap = (op->kernel_w - w.columns) * sizeof *taps;
+  tmo_mve_list(taps, &w);
+}
+
+/* Computes one pixel of a depthwise convolution for which tmo_mve_has_nine() is true. Taps outside the input are listed as a pixel of zero points. */
+TMO_OWN_FRAME static tmo_status multiply_nine(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(run, op, in);
+  const int8_t *taps[9];
+  if (rows.count * columns.count < 9) {
+    int8_t *const zero = (int8_t *)run->workspace + op->scratch;
+    tmo_fill(zero, op->input_zero_point[0], in->channels);
+    TMO_UNROLLED for (uint32_t t = 0; t < 9; ++t) taps[t] = zero;
+  }
+  if (rows.count > 0 && columns.count > 0) list_addresses(run, op, in, rows, columns, taps + 3 * rows.first + columns.first);
+  tmo_depthwise_nine(tmo_weights_of(run, op), out->channels, taps, find_pixel(run, out, run->current.row, run->current.tile));
+  return TMO_OK;
+}
+
+/* Returns whether multiply_vectors() computes the pixels of an operator. */
+static TMO_ALWAYS_INLINE bool has_vectors(const tmo_op *op) {
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return true;
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && (!tmo_has_part(TMO_PART_TAPS) || tmo_mve_has_nine(op));
+}
+
+static TMO_ALWAYS_INLINE tmo_status multiply_vectors(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? multiply_mve(run, op, in, out) : multiply_nine(run, op, in, out);
 }
 #endif
 
@@ -82,7 +168,12 @@ TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixe
   const bool dense = tmo_is_packed_as(w->op, TMO_PACKING_DSP_DENSE);
   const uint32_t wide = w->op->kernel_w, all = dense ? w->op->kernel_h * wide : tmo_depthwise_taps(k);
   if (w->rows.count * w->columns.count != all) tmo_depthwise_clear(k, taps, all);
-  list_window(run, w, wide - w->columns.count, taps + w->rows.first * wide + w->columns.first);
+  const int8_t **const first = taps + w->rows.first * wide + w->columns.first;
+#if TMO_RUNS_MVE
+  if (w->rows.count > 0 && w->columns.count > 0) list_addresses(run, w->op, w->in, w->rows, w->columns, first);
+#else
+  list_window(run, w, wide - w->columns.count, first);
+#endif
 #if TMO_RUNS_DSP
   if (dense) {
     tmo_conv_dsp_taps(k, taps, to);
@@ -269,6 +360,14 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
+/* Returns whether an iteration only adds a pixel to the sums of a mean or an average pool with one output column. The first and the last iteration
+ * also set or write the sums. */
+static TMO_ALWAYS_INLINE bool adds_to_sums(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  if (!tmo_iterative(op) || !(tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN)) || tmo_channel_groups(op) > 1) return false;
+  if (out->width > 1 || op->pad_left > 0 || op->dilation_w > 1 || op->kernel_w < in->width || !holds_pixels(run, in)) return false;
+  return !tmo_starts_sums(&run->current) && !tmo_ends_sums(op, in, &run->current);
+}
+
 #if TMO_CORE_DSP
 /* Adds a pixel of one operand to a pixel of the other operand. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
@@ -308,7 +407,7 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
  * pixel, if a window has several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
-  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
+  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
@@ -319,23 +418,15 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && tmo_is_ascending(out);
   if (!plain) return tmo_iterate_any(run, op);
   int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
-#if TMO_RUNS_DSP || TMO_RUNS_MVE
-  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
-#endif
 #if TMO_RUNS_DSP
   if (adds) {
+    const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
     const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->current.row, run->current.tile);
     tmo_packed_add(pixel_of(run, in, run->current.row, run->current.tile), second, to, out->channels, scales, op);
     return TMO_OK;
   }
 #endif
   const pixel_window w = window_under(run, op, in);
-#if TMO_RUNS_MVE
-  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) {
-    multiply_mve(run, &w, out, scales, to);
-    return TMO_OK;
-  }
-#endif
   call_kernel(run, &w, out, to);
   return TMO_OK;
 }
@@ -343,6 +434,9 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
 /* tmo_iterate_pixel() needs no stack frame, because only the functions that it calls have large arrays. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+#if TMO_RUNS_MVE
+  if (has_vectors(op) && is_plain(run, in) && tmo_is_ascending(out)) return multiply_vectors(run, op, in, out);
+#endif
 #if TMO_FAST_PIXELS
   if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
 #if TMO_CORE_DSP
@@ -350,6 +444,10 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
     if (tmo_is_kind(op, TMO_OP_DEPTHWISE) && tmo_has_column_windows(in)) return convolve_channels_one(run, op, in, out);
 #endif
     return call_plain_kernel(run, op, in, out);
+  }
+  if (adds_to_sums(run, op, in, out)) {
+    tmo_add_bytes((int32_t *)(void *)(run->workspace + op->scratch), pixel_of(run, in, run->current.row, run->current.tile), in->channels);
+    return TMO_OK;
   }
 #if TMO_CORE_DSP
   if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);

@@ -424,6 +424,58 @@ enter:
 12: pop   {r1, r4-r11, pc}
     .size tmo_mve_take, . - tmo_mve_take
 
+/* tmo_mve_list() writes the addresses of pixels to the list at r0. Registers r1 to r6 have the same meaning as in tmo_mve_take(). Register r7 is the
+ * address of the next pixel, and r8 is the end of the rolling buffer. Register r9 is the size of the rolling buffer in bytes, and r10 is the distance
+ * between pixels in bytes. */
+    FUNCTION tmo_mve_list
+    push  {r4-r11, lr}
+    ldm   r1!, {r2-r6, r11}
+1:  ldrd  r8, r9, [r2]
+    ldrh  r12, [r2, #8]
+    ldrd  lr, r10, [r1, #COLUMNS]
+    add   r8, r8, r11
+    mla   r7, r3, r12, r4
+    mul   r10, r10, r12
+    udiv  r12, r7, r9
+    mls   r7, r12, r9, r7
+    udiv  r12, r10, r9
+    mls   r10, r12, r9, r10
+    mla   r7, r7, r6, r8
+    mul   r10, r10, r6
+    mul   r9, r9, r6
+    add   r8, r8, r9
+    dls   lr, lr
+2:  str   r7, [r0], #4
+    add   r7, r7, r10
+    cmp   r7, r8
+    it    hs
+    subhs r7, r7, r9
+    le    lr, 2b
+    subs  r5, r5, #1
+    beq   6f
+    ldrd  lr, r12, [r1, #DILATION_H]
+    add   r0, r0, r12
+3:  ldrh  r12, [r2, #8]
+    add   r4, r4, #1
+    cmp   r4, r12
+    blo   5f
+4:  mov   r4, #0
+    ldrd  r8, r9, [r1, #FIRST]
+    add   r2, r2, #12
+    cmp   r2, r9
+    bne   7f
+    mov   r2, r8
+    ldr   r12, [r1, #WIDTH]
+    add   r3, r3, r12
+7:  ldrh  r12, [r2, #8]
+    cmp   r12, #0
+    beq   4b
+5:  subs  lr, lr, #1
+    bne   3b
+    b     1b
+6:  pop   {r4-r11, pc}
+    .size tmo_mve_list, . - tmo_mve_list
+
     FUNCTION tmo_mve_fill
     push  {r4, lr}
     vdup.8 q0, r1

@@ -230,6 +230,21 @@ static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, in
 }
 #endif
 
+void tmo_add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
+#if TMO_CORE_MVE
+  tmo_mve_add_pixels(sums, bytes, n, 1);
+#else
+  for (; n >= 4; n -= 4, sums += 4, bytes += 4) {
+    const int32_t a = bytes[0], b = bytes[1], c = bytes[2], d = bytes[3];
+    sums[0] += a;
+    sums[1] += b;
+    sums[2] += c;
+    sums[3] += d;
+  }
+  for (; n > 0; --n) *sums++ += *bytes++;
+#endif
+}
+
 /* TFLM's pooling functions (kernels/internal/reference/integer_ops/pooling.h) return the same values as pool_pixel(). For MEAN, TFLM's function
  * QuantizedMeanOrSum (kernels/internal/reference/reduce.h) returns the same values as pool_pixel(). Element i of the output is the first channel of
  * the pixel. */

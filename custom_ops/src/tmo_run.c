@@ -447,10 +447,18 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     }
     if (n == 0) {
       const tmo_tensor *const t = tmo_iterated(program, op);
-      const tmo_nest nest = {op, t, is_tiled && !tmo_by_row(op) ? group->stripes : t->height};
-      uint16_t *const next = is_tiled ? (uint16_t *)(void *)((tmo_iteration *)counters + number) : (uint16_t *)counters + number;
-      if (!take_iteration(run, &nest, next, 0, is_tiled)) return TMO_ERROR_ITERATIONS;
-      count_iteration(run, &nest, next, 0, is_tiled);
+      if (is_tiled) {
+        const tmo_nest nest = {op, t, tmo_by_row(op) ? t->height : group->stripes};
+        uint16_t *const next = (uint16_t *)(void *)((tmo_iteration *)counters + number);
+        if (!take_iteration(run, &nest, next, 0, true)) return TMO_ERROR_ITERATIONS;
+        count_iteration(run, &nest, next, 0, true);
+      } else {
+        uint16_t *const next = (uint16_t *)counters + number;
+        const uint16_t row = *next;
+        if (row >= t->height) return TMO_ERROR_ITERATIONS;
+        *next = (uint16_t)(row + 1);
+        run->current.row = run->current.stripe = row;
+      }
       const tmo_status status = tmo_iterate(run, op, t);
       if (status != TMO_OK) return status;
       n = 1;

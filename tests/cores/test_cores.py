@@ -46,6 +46,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_whole_models: ONE,
             test_listed_parts_are_enough: ONE,
             test_packed_networks: DSP,
+            test_pixels_for_helium: ("m55",),
             test_a_wrong_byte_is_seen: ONE,
         }
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n) for n in some.get(metafunc.function, OTHERS)])
@@ -214,6 +215,37 @@ def single_pixels() -> list[Case]:
     return cases
 
 
+RELU = (0.05, -128)
+"""Scale and zero point with which a RELU has the whole int8 range of outputs."""
+HELIUM_PIXELS = (
+    ("MVE_CONV pixels", 195_000),
+    ("MVE_DEPTHWISE nine pixels", 112_000),
+    ("MVE_CONV direct pixels", 75_000),
+    ("MVE_DEPTHWISE nine pixels", 118_000),
+    ("MVE_DEPTHWISE pixels", 60_000),
+    ("MVE_CONV pixels", 41_300),
+    ("MEAN summed pixels", 16_000),
+)
+"""The kernels of pixels_for_helium(), each with its maximum number of instructions."""
+
+
+@cache
+def pixels_for_helium() -> tuple[list[str], Case]:
+    """A network whose operators compute one pixel in each iteration. The last operator adds up pixels."""
+    net = Net(16)
+    x = net.conv2d(net.input((1, 40, 6, 2)), 32, kernel=(20, 3), stride=(2, 1), activation="RELU", out=RELU)
+    x = net.conv2d(net.depthwise_conv2d(x, activation="RELU", out=RELU), 24, activation="RELU", out=RELU)
+    x = net.depthwise_conv2d(x, dilation=(2, 1), activation="RELU", out=RELU)
+    x = net.depthwise_conv2d(x, kernel=(3, 2), stride=(1, 2))
+    x = net.conv2d(x, 9, kernel=(3, 3), stride=(2, 1))
+    model = net.model(net.mean(x, (1, 2)))
+    tiles = replace(Settings(), tile=1, group_channels=0)
+    rewritten, planned = rewrite(model, ConversionOptions(target="cortex-m55", tiles=tiles, seconds=0))
+    (case,) = model_cases(rewritten, by_operator=True)
+    (plain,) = model_cases(rewrite(model, ConversionOptions(tiles=None, seconds=0))[0])
+    return [one.kernel for one in work(planned)], replace(case, expected=plain.expected)
+
+
 PACKED = (
     wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, depthwise_rows, few_pixels, single_pixels
 )  # fmt: skip
@@ -224,6 +256,15 @@ def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
     outcomes = run(core, network())
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
     assert all(-CLOCK < sum(o.operators) - o.instructions <= CLOCK * sum(o.steps) for o in outcomes)
+
+
+def test_pixels_for_helium(core: Core) -> None:
+    kernels, case = pixels_for_helium()
+    (outcome,) = run(core, [case])
+    assert outcome.right and outcome.stack <= core.most_stack
+    assert kernels == [kernel for kernel, _ in HELIUM_PIXELS]
+    most = [instructions for _, instructions in HELIUM_PIXELS]
+    assert not [n for n, spent in enumerate(outcome.operators) if spent > most[n]], outcome.operators
 
 
 def test_int16_abs(core: Core) -> None:

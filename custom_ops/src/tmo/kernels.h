@@ -173,6 +173,9 @@ TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, u
 /* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
+/* Adds n bytes to n sums. */
+TMO_LINKAGE void tmo_add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n);
+
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_min_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_depthwise_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;

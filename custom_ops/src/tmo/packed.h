@@ -190,6 +190,10 @@ TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *r
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
+#if TMO_RUNS_MVE
+/* Computes one output pixel of an operator for which tmo_mve_has_nine() is true. The list `taps` has the addresses of the nine taps. */
+TMO_LINKAGE void tmo_depthwise_nine(const int8_t *constants, uint32_t channels, const int8_t *const *taps, int8_t *out);
+#endif
 
 /* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is at `from`,
  * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address after the last written
@@ -323,6 +327,9 @@ TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 TMO_CORE tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 #endif
 
+static inline bool tmo_mve_gives_relu(const tmo_op *op) {
+  return op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
+}
 static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 #if TMO_RUNS_MVE
@@ -357,11 +364,13 @@ typedef struct {
   uint32_t dilation_w;
   const tmo_column_window *first, *end; /* list of all column windows; after the last entry, the copy continues with the first entry */
   uint32_t dilation_h;
-  uint32_t gap;         /* number of bytes to skip after each copied row */
+  uint32_t gap;         /* number of bytes to skip after the copies, or after the list entries, of a row */
   uint32_t width;
 } tmo_mve_window;
 
+/* tmo_mve_take() copies the pixels. tmo_mve_list() writes the addresses of the pixels to a list. */
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
+TMO_CORE void tmo_mve_list(const int8_t **pixels, const tmo_mve_window *window);
 
 /* Sets n bytes to the value `value`. n must be positive. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
@@ -403,8 +412,7 @@ typedef struct {
 
 /* Returns whether tmo_mve_depthwise_9() supports the operator's window and its range of outputs. */
 static inline bool tmo_mve_has_nine(const tmo_op *op) {
-  const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
-  return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
+  return tmo_mve_gives_relu(op) && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
 /* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. If `taps` is a list of
