@@ -55,7 +55,7 @@ class Table:
     name: str
     make: Callable[..., str]
     folders: Sequence[str] = ()
-    """The table needs the folders of these options, for example of --models."""
+    """Options that name the folders from which the table is made, such as --models."""
     timed: bool = False
     """Whether the table has times measured on this machine. The option --check ignores such tables."""
 

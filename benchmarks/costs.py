@@ -65,8 +65,8 @@ LARGER_ERROR = 1.02
 MORE = 4
 """The script draws MORE times as many other random networks as networks with rare kernels."""
 EFFORT = 0.01
-"""Search effort for the counted plans. The estimated costs do not depend on the quality of plans, so a low effort is
-enough.
+"""Effort of the search for the plans whose instructions are counted. The estimated costs do not depend on the quality
+of plans, so a low effort is enough.
 """
 SEEDS_AT_ONCE = 5
 WAYS = ("rows", "any", "pixels", "single", "wide", "groups")

@@ -48,11 +48,11 @@ AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
 """Cycles of an operator, of an instruction or of an iteration. The first two numbers are a lower and an upper bound of
-the cycles without wait states. Each further number has the wait cycles for a type of flash.
+the cycles without wait states. Each further number is the number of wait cycles for a type of flash.
 """
 Matrix = NDArray[np.float64]
 LARGER_ERROR = 1.5
-"""If a fit without cycles per iteration has at most this multiple of the error, the simpler fit is used."""
+"""If a fit without cycles per iteration has at most LARGER_ERROR times the error, the simpler fit is used."""
 LEAST_SAMPLES = 4
 """If fewer than LEAST_SAMPLES operators use a kernel, the kernel's fit has no coefficient for iterations."""
 

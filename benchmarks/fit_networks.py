@@ -164,7 +164,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network for frames of sound or sensor data, whose windows have one dimension."""
+    """Draw a network with one-dimensional windows, for frames of sound or sensor data."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -299,7 +299,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window, whose sums are updated with each new row."""
+    """Draw networks that average a sliding window. Each new row updates the sums."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))

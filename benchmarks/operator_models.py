@@ -316,7 +316,9 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int, operators: int = PER_MODEL) -> bytes:
-    """The argument `number` is the seed of the random model. A model of fewer operators has the first of them."""
+    """The argument `number` is the seed of the random model. With a smaller number `operators`, the model has only the
+    first operators.
+    """
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -55,7 +55,7 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Return the text of a page after one table was replaced. Raises ValueError if the page lacks the table `name`.
+    r"""Replace the table `name` in the text of a page, and return the new text. Raises ValueError without such a table.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
     'a <!-- t:begin -->

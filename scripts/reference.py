@@ -38,8 +38,9 @@ cycles](cycles.md) depend on the wait states.
 
 * The model file is counted exactly.
 * A rewritten model needs the C library. The library's size is the sum of the parts that the model needs. The parts were
-  measured on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted
-  twice. M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on RV32.
+  measured on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). If two parts share code, the sum
+  counts the shared code twice. M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on
+  RV32.
 * TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
   was not measured, its size is estimated as the median of all measured kernels. The sizes differ for other versions of

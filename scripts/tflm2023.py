@@ -2,8 +2,8 @@
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). The version "SPRING" is TFLM of
 March to May. Arduino's library manager has the same version. The version "SPRING" uses TfLiteRegistration, and declares
-kTfLiteAbort in kernels/circular_buffer.h. The version "AUTUMN" is TFLM of October, which uses TFLMRegistration, and
-declares kTfLiteAbort in micro_context.h.
+kTfLiteAbort in kernels/circular_buffer.h. The version "AUTUMN" is TFLM of October. The version "AUTUMN" uses
+TFLMRegistration, and declares kTfLiteAbort in micro_context.h.
 
 The wheels have a proprietary licence, and no package of this project contains any part of them. The wheels lack
 gemmlowp's headers, which Debian's package libgemmlowp-dev has.

@@ -127,7 +127,7 @@ def wake_word(
     layers: Sequence[Pair] = ((5, 48), (9, 64), (13, 64), (21, 64)),
     last: int = 9,
 ) -> bytes:
-    """The argument `layers` has the rows of each window and its channels."""
+    """The argument `layers` has the rows of each layer's window and the layer's channels."""
     streaming = Streaming(net)
     x = streaming.window("first", net.input((1, rows, 1, 40)), 5 - rows, first=-3)
     x = conv(net, x, channels, (5, 1), (rows, 1), padding="VALID")
@@ -288,7 +288,7 @@ def squeezenet(
     modules: Sequence[Pair] = ((8, 24), (8, 24), (12, 36)),
     classes: int = 10,
 ) -> bytes:
-    """The argument `modules` has two numbers of channels for each module: after squeezing, and of each convolution."""
+    """For each module, `modules` has the channels of the squeezing layer and the channels of each expanding layer."""
     y = net.pool(conv(net, net.input(shape), *first, 2), kernel=window, kind="MAX_POOL_2D")
     for squeeze, expand in modules:
         s = conv(net, y, squeeze, 1)

@@ -289,7 +289,7 @@ class Net:
         return [self.tensor((channels,), dtype, None, data=data, scales=product.tolist())]
 
     def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
-        """Add an output tensor whose scale suits a sum of `taps` random products."""
+        """Add an output tensor. Its scale covers most sums of `taps` random products."""
         spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
         if self.activations == "INT16":
             return self.tensor(shape, "INT16", (out[0] if out else spread / 50, 0))

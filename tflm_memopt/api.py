@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""If a network has more operators than this number, the search for each device spends less effort."""
+"""Maximum number of operators of a network for which the search for each device spends full effort."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
@@ -119,14 +119,14 @@ def optimize_devices(
 
     The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
     the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such as
-    "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference, for which a clock is
-    required. The argument `cut` has the index of the first operator on device 1, on device 2, and so on. If `cut` is
-    given, no operator is divided among devices.
+    "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference. The estimate
+    requires a clock. The argument `cut` has the index of the first operator on device 1, on device 2, and so on. If
+    `cut` is given, no operator is divided among devices.
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
     `memory` states each device's RAM for the arena and flash for the model, such as "20kB,128kB", or only the RAM. With
-    `memory` and a link, the result is the fastest split that fits. With `memory` alone, the result is the fitting split
-    that sends the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option
+    `memory` and a link, the result is the fastest split that fits. With `memory` alone, the result is the split that
+    fits and sends the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option
     `board` names the board of every device, with the clock and the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
@@ -158,7 +158,7 @@ def explore_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> DevicesExploration:
-    """Compute the frontier of a network on up to `devices` devices: least memory of the largest device against time.
+    """Compute the frontier of up to `devices` devices: the least memory of the largest device for each inference time.
 
     The frontier includes the network on one device, and each of its points is planned and checked. The function takes
     the arguments of optimize_devices(), and requires a clock.

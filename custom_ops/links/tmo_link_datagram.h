@@ -35,7 +35,7 @@ typedef struct {
   /* Begins to send a frame to the device `peer`. The function returns false if the radio cannot send now. Call tmo_datagram_sent() when the radio
    * knows whether the frame has arrived. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
-  uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
+  uint32_t (*milliseconds)(void); /* function such as millis() that returns a clock's time; the time may wrap */
   void *radio;
   tmo_datagram_link *links; /* array with one entry for each device; the entry of this device is unused */
   uint8_t n_devices;

@@ -97,8 +97,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator of the group, before operator `index`, whose output is the tensor. Returns NULL if no operator before operator `index`
- * writes the tensor. Several operators may have the same output tensor. */
+/* Returns the operator of the group that writes the tensor, or the last such operator before operator `index`. Returns NULL if no operator before
+ * operator `index` writes the tensor. Several operators may have the same output tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {

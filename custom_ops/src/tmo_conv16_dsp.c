@@ -98,7 +98,7 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t at, uint32
   return n;
 }
 
-/* Copies all values under the window of a pixel, from a list of its taps. Values outside the input are 0. */
+/* Copies all values under the window of a pixel, from a list of the window's taps. Values outside the input are 0. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;

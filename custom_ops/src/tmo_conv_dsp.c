@@ -240,8 +240,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* The function tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, a separate buffer receives the outputs of
- * the last channel and of the pair of channels before it. */
+/* The function tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel is computed together with
+ * the pair before it, into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];

@@ -114,7 +114,7 @@ void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const bool whole = op->kernel_h == 1 && op->kernel_w == 1 && window->count == 1 && values == k->in_channels;
   const int8_t *bytes = to_vector(k->scratch);
-  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* ESP-NN reads whole vectors in place */
+  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* ESP-NN reads whole aligned vectors without a copy */
     bytes = window->pixels[0];
   } else {
     tmo_conv_esp_gather(k, window);
@@ -127,7 +127,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const uint32_t values = tmo_packed_values(op, k->in_channels), step = op->stride_w * k->in_channels;
   int8_t *out = columns->out;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
-      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole vectors in place */
+      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole aligned vectors without a copy */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
     for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* n channels of all pixels are computed together, so their weights stay in the cache */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;

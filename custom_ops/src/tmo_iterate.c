@@ -135,7 +135,7 @@ static TMO_ALWAYS_INLINE void iterate_row(const execution *f) {
 }
 
 #if TMO_RUNS_PACKED
-/* Counts output pixels whose addresses are equally far apart, beginning with pixel x. Returns at most n. */
+/* Counts at most n output pixels whose addresses are equally far apart, beginning with pixel x. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->pixels, x);
   uint32_t even = 1, next = first;
@@ -200,7 +200,7 @@ static TMO_ALWAYS_INLINE bool has_adjacent_columns(const tmo_run_state *run, con
   return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
-/* Returns whether iterate_inside() computes adjacent pixels of an operator. Builds for small cores use it only for int16 and float32, to save flash. */
+/* Returns whether iterate_inside() computes adjacent pixels of an operator. Builds for small cores call iterate_inside() only for int16 and float32. */
 static TMO_ALWAYS_INLINE bool steps_inside(const tmo_run_state *run, const tmo_op *op) {
   const bool fast = TMO_FAST_PIXELS || tmo_element_bytes(op) > 1;
   return fast && op->packing == TMO_PACKING_NONE && has_adjacent_columns(run, &tmo_tensors(run->program)[op->input[0]]);
@@ -520,7 +520,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
     if (is_whole && tmo_makes_rows(run, op)) return iterate_whole_row(run, op);
   }
 #if TMO_FAST_PIXELS
-  enum { FEW = 4 }; /* for so few pixels, iterate_inside() does not save time */
+  enum { FEW = 4 }; /* for up to FEW pixels, iterate_inside() does not save time */
   const bool steps = pools_columns(run, op) || (tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op));
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !steps) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);

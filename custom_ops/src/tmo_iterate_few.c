@@ -130,7 +130,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   return true;
 }
 
-/* Copies the input values of a pixel whose taps have three bytes each. The argument `apart` is the number of int16 values between two words of the
+/* Copies the input values of an output pixel from taps of three bytes. The argument `apart` is the number of int16 values between two words of the
  * pixel in the tile. */
 static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t taps, int16_t *to, uint32_t apart) {
   for (const int8_t *const *const end = tap + taps; tap != end; ++tap) {
@@ -288,7 +288,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
  * rows of six input pixels. */
 static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* If pixel 3 is missing, its values are written to pixel 2 before the values of pixel 2. */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* If pixel 3 is missing, the values of pixel 2 overwrite the values of pixel 3. */
   tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);

@@ -25,8 +25,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* Pointers to the next scales of an LSTM operator. Each output channel has two scales for each gate, one scale for the kept cell value, one for the
- * added cell value, and one for the output. */
+/* Pointers to the next scales of an LSTM operator. Each output channel has two scales for each gate, and one scale each for the kept cell value, the
+ * added cell value and the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;

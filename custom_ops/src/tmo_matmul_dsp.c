@@ -37,7 +37,7 @@ static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   return sum;
 }
 
-/* Multiplies the left row `x` by four rows of the transposed right matrix, and adds the products to one sum for each of these rows. */
+/* Multiplies the left row `x` by four rows of the transposed right matrix. Each right row has a sum with the initial value sums[0]. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
   const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
   int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;

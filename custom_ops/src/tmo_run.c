@@ -416,7 +416,7 @@ static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo
 /* RUNS_EACH_CODE is 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
 #define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
 
-/* Returns the index of the operator that the loop code at run->at runs. Moves run->at to the last byte of the loop code. */
+/* Returns the index of the operator in the loop code at run->at. Moves run->at to the last byte of the loop code. */
 static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   const uint8_t code = *run->at;
   if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
@@ -434,7 +434,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const tmo_op *const ops = tmo_ops(program) + group->first_op;
   void *const counters = run->workspace + group->counters;
   if (most > run->iterations) most = run->iterations;
-  const uint32_t after = run->iterations - most; /* number of iterations that remain if all `most` iterations run */
+  const uint32_t after = run->iterations - most; /* number of iterations that remain after the next `most` iterations */
   do {
     const uint32_t number = operator_number(run);
     const tmo_op *const op = &ops[number];

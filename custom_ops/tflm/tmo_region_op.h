@@ -42,7 +42,7 @@ struct Signature {
   bool streamed; /* whether the caller pushes rows of the input, or other devices send rows */
   bool paused;   /* whether the program pauses; a constant tensor lists the iterations before the pauses */
   bool state;
-  bool slow; /* whether the program has tensors in slow memory, whose address comes last in io[] */
+  bool slow; /* whether the program has tensors in slow memory; the address of slow memory comes last in io[] */
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
@@ -181,7 +181,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
 /* Returns the number of bytes of slow memory that the program needs. */
 uint32_t SlowBytes(const tmo_header *header) { return reinterpret_cast<const tmo_pool *>(header + 1)->bytes; }
 
-/* Runs a program that is streamed, exchanges rows with other devices, or pauses. */
+/* Runs a program that has a streamed input, exchanges rows with other devices, or pauses. */
 tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void *const *io,
                       void *workspace) {
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);

@@ -138,7 +138,7 @@ def _pool(
 
 def max_pool_pixel(kind: Type, sign: int = 1) -> KernelProgram:
     """If `sign` is 1, the kernel finds the largest value of a window, and if `sign` is -1, the smallest value. The
-    search begins with one limit of the outputs, so only the other limit remains for the end.
+    search begins with one limit of the outputs, so the result is clamped only to the other limit.
     """
 
     def describe(b: Builder) -> None:

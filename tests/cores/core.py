@@ -30,7 +30,7 @@ IMAGE_BYTES = 0x2A000
 """Bytes of ROM that are reserved for the runner's code."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
-"""Address and size of the flash of a micro:bit that holds the test cases."""
+"""Address and size of the space for test cases in a micro:bit's flash."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
 

@@ -1,4 +1,4 @@
-"""Run random programs and whole models on emulated cores. The output bytes must equal the output bytes of the PC."""
+"""Run random programs and whole models on emulated cores. The output bytes must be the same as on the PC."""
 
 import itertools
 from collections.abc import Callable

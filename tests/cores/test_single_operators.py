@@ -1,4 +1,4 @@
-"""A model of one operator takes no more instructions without a target than TFLM's kernel for the operator.
+"""A generic program of one operator takes no more instructions than TFLM's kernel for the operator.
 
 The file benchmarks/builtin_counted.json has the instructions of TFLM's kernels: of CMSIS-NN's kernels on a Cortex-M4,
 and of the same kernels without the DSP extension on a Cortex-M3.

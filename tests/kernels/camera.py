@@ -31,7 +31,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert all pixels of the frame, then select those of the image [height, width, channels]."""
+    """Convert all pixels of the frame, then select the pixels of the image [height, width, channels]."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

@@ -1,4 +1,4 @@
-"""The Arduino library that `make arduino` builds compiles like in the Arduino IDE, and its sketches run."""
+"""The Arduino library of `make arduino` compiles with the options of the Arduino IDE, and its sketches run."""
 
 import re
 import shutil

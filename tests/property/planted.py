@@ -1,4 +1,4 @@
-"""Changes weights of a model so that some channels never influence an output, or nearly never."""
+"""Changes weights of a model so that some channels never, or almost never, influence an output."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

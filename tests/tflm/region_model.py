@@ -73,7 +73,7 @@ def region_model(code: bytes | None = None, **options: Any) -> bytes:
 
 
 def misaligned_model() -> bytes:
-    """Return a model with unaligned buffers. Some FlatBuffers packers write such models."""
+    """Return a model with unaligned buffers, as some FlatBuffers packers write."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)

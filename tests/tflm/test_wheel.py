@@ -1,4 +1,4 @@
-"""Our operator runs inside the official TFLM wheel."""
+"""The custom operator runs inside the official TFLM wheel."""
 
 import numpy as np
 import pytest

@@ -64,7 +64,7 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Return None if the instructions of too many operators are unknown.
+    """Return the instructions of each type of operator, or None if too many instructions are unknown.
 
     The argument `ours` is the number of instructions of custom operators.
     """

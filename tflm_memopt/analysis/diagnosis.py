@@ -28,7 +28,7 @@ class Diagnosis:
     """The kind of a model, such as float32, and advice on its conversion."""
 
     kind: str
-    """Name of the model's kind, which never changes and also names a section of docs/models.md."""
+    """Name of the model's kind, and of a section of docs/models.md. New versions keep the names."""
     what: str
     advice: str
 

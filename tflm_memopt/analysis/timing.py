@@ -48,7 +48,7 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""A core without wait states copies a byte of weights in this number of cycles (0.5 instructions on a Cortex-M4)."""
+"""Number of cycles in which a core without wait states copies a byte of weights (0.5 instructions on a Cortex-M4)."""
 NO_WAIT = FlashTiming(0)
 
 
@@ -109,7 +109,7 @@ class Rates:
     kernels: Mapping[str, KernelRates]
     """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for unlisted types."""
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all other types."""
     without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:

@@ -13,8 +13,7 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Maps each kernel library for which builtin operators can be planned to a text that describes the plan's assumption.
-"""
+"""For each kernel library of `--kernels`, a text that describes what the plan of builtin operators assumes."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 

@@ -81,7 +81,7 @@ class Exploration:
     original_milliseconds: tuple[float, float] | None = None
     """Lower and upper bound of the original model's time on the board, or None if the time is unknown."""
     board: str | None = None
-    """Id of the user's board, whose free bytes each plan states, or None if the user named no board."""
+    """Id of the board that the user named, or None. Each plan states the free bytes of the board."""
 
     @property
     def slow(self) -> bool:

@@ -61,9 +61,9 @@ class Inspection:
     firmware: Firmware = field(repr=False)
     """Estimated flash that the model takes under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
-    """Whether the model fits on each known board, with the bytes that are left."""
+    """For each known board, whether the model fits, and how many bytes are left."""
     refused: str = ""
-    """Reason why TFLM refuses the model, or "" if TFLM accepts the types of its operators."""
+    """Reason why TFLM refuses the model, or "" if TFLM accepts the types of all operators."""
 
     @property
     def convention(self) -> str:

@@ -261,7 +261,7 @@ class Report:
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Bytes to declare for the arena with each build of TFLM that NAME_ops.h names, or None if they are unknown."""
+    """Size in bytes of the arena to declare, enough for every build of TFLM that NAME_ops.h names. None if unknown."""
     interpreter: bool = True
     """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""
     footprint: BeforeAfter[Footprint] | None = None
@@ -271,9 +271,9 @@ class Report:
     planned_for: str = ""
     """Kernel library for which `--ops builtin` made the model: a value of `--kernels`, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
-    """Builtin operators that were cut into parts, by their indices in the original model."""
+    """Chains of builtin operators that were cut into parts. Indices of operators are for the original model."""
     to_register: tuple[str, ...] = ()
-    """Types of builtin operators that firmware must register only for the rewritten model."""
+    """Types of builtin operators that the rewritten model needs, but the original model does not."""
     cores: tuple[CoreReport, ...] = ()
     """Work of each of two cores, or () for one core."""
     barriers: BarriersReport | None = None

@@ -72,7 +72,7 @@ def _hint(member: AppMember, entry: AppModel) -> str:
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """For each model with a rate, a time limit or pauses, state how its time was determined."""
+    """Return how the time of each model with a rate, a time limit or pauses was determined."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

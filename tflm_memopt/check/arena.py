@@ -37,7 +37,7 @@ class Accesses(NamedTuple):
     content: Content
     at: Ints
     marks: Ints
-    """The mark of a byte is the difference of its tag and its address, which is constant within a tensor."""
+    """The mark of a byte is its tag minus its address. All bytes of a tensor have the same mark."""
     nbytes: int
     time: Ints
     reader: Callable[[int], object] | None = None
@@ -121,7 +121,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # For each piece, the first access is a made-up write of the bytes that are already there.
+            # The first listed access to each piece stands for an earlier write of the piece's current bytes.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)
@@ -157,7 +157,7 @@ class TaggedArena:
     def private(
         self, role: Role, key: int, nbytes: int, time: Ints | None = None, reader: Callable[[int], object] | None = None
     ) -> None:
-        """List writes of the first `nbytes` bytes of a private buffer or, if `reader` is given, reads of the bytes."""
+        """List writes of the first `nbytes` bytes of a private buffer. If `reader` is given, list reads instead."""
         when = np.full(1, self.now) if time is None else time
         if nbytes and len(when):
             at = np.full(len(when), self.at(role, key, nbytes)[1])
@@ -165,7 +165,7 @@ class TaggedArena:
             self.access(Accesses((role.value, key), at, marks, nbytes, when, reader))
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""
+        """Return a buffer and its offset. Raise PlanError if the buffer is missing or smaller than `nbytes`."""
         if (role, key) not in self.home:
             raise PlanError(f"there is no {role.value} buffer for {key}")
         if self.home[role, key][0].nbytes < nbytes:

@@ -1,6 +1,6 @@
-"""Lists the order in which each kernel of the C library reads and writes, independently of the planner.
+"""Lists the order in which each kernel of the C library reads and writes. The planner has lists of its own.
 
-A kernel that is in no list is assumed to write all its outputs before it reads.
+A kernel that is in no list is assumed to write all outputs before it reads its inputs.
 """
 
 from tflm_memopt.ops.packing import Packing
@@ -28,8 +28,8 @@ def accumulators(op: RowOp) -> int:
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the output may overwrite an input, because the kernel reads each element before it writes the
-    element.
+    """Return whether the kernel reads each input element before it writes the output element with the same index, so
+    that the output may overwrite an input.
     """
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)

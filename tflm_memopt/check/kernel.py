@@ -31,7 +31,7 @@ class KernelReplay:
         self.arena.private(Role.SCRATCH, number, scratch, reader=lambda _: who)
 
     def access(self, tensor: TensorId, reader: object = None) -> None:
-        """Write all bytes of a tensor. If the name of a reader is given, the bytes are read instead."""
+        """Write all bytes of a tensor, or read all bytes if the name of a reader is given."""
         self.arena.run(*self._run_of(tensor), reader)
 
     def start(self, tensor: TensorId) -> int:

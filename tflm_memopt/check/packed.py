@@ -10,13 +10,13 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
     several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
-    Helium, and up to 4 columns as bytes for RISC-V. Unless the plan sets a number of columns, scratch takes at most
-    4,608 B for two columns, and 1,728 B for more. The int16 kernel computes one column less in a call if the next call
-    would compute a single column. Scratch of kernels for wide tiles has no limit. If windows have at most 96 values, a
-    kernel for wide tiles computes the last five columns of a row at once. A single pixel under a 1x1 window needs no
-    scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP with a multiple of 8 channels. In tiles
-    of one pixel, with a multiple of 8 input channels and an even number of output channels, a larger window on Arm DSP
-    needs scratch only for one pixel of padding.
+    Helium, and up to 4 columns as bytes for RISC-V. If the plan does not set the number of columns, scratch for two
+    columns takes at most 4,608 B, and scratch for more columns takes at most 1,728 B. The int16 kernel computes one
+    column less in a call if the next call would compute a single column. Scratch of kernels for wide tiles has no
+    limit. If windows have at most 96 values, a kernel for wide tiles computes the last five columns of a row at once. A
+    single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
+    with a multiple of 8 channels. Larger windows on Arm DSP need scratch only for one pixel of padding, if tiles have
+    one pixel, the number of input channels is a multiple of 8, and the number of output channels is even.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0
@@ -54,7 +54,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return how many bytes scratch, input and output of a call of ESP-NN take: for several pixels, at most 2,048 B."""
+    """Return the bytes of scratch, input and output of an ESP-NN call, at most 2,048 B for several pixels."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     c += -c % (16 if nine and c > 8 else 8)

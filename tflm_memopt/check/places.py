@@ -124,7 +124,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Raise PlanError if a plan wrongly lets a kernel compute several iterations in one call.
 
     A convolution reads all pixels of a call before it writes the first pixel. A depthwise convolution writes pixels
-    before it has read all, so its output must not overlap its input.
+    before it has read all pixels, so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
     most = int(step.tile == 1) if step.tiled else 4

@@ -160,8 +160,8 @@ class _Numbering:
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
-        """Number the computed rows, so that rows of the same operator have the same number if they have the same input
-        rows. The last axis of `read` lists the input rows of each computed row.
+        """Give each computed row a number. Rows of an operator get the same number if their input rows are the same.
+        The last axis of `read` lists the input rows of each computed row.
         """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]

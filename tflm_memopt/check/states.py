@@ -19,7 +19,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 INDEX_BYTES = 2
 LAPS = 2
 FILL = None
-"""Content of a row that was not written since the reset."""
+"""Content of a row that has not been written since the reset."""
 
 
 class _Event(NamedTuple):

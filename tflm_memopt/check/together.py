@@ -1,4 +1,4 @@
-"""Checks that devices which run one network together receive the rows that were sent, without deadlock.
+"""Checks that devices which run one network together receive the sent rows and never deadlock.
 
 A link keeps the order of its messages, so sender and receiver must name equal rows in equal order. A simulation of all
 devices finds deadlocks: a sender waits for space in the link, and a receiver waits for a row.

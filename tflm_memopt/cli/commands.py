@@ -162,7 +162,7 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 def fit(args: argparse.Namespace) -> int:
     """Print the boards on which a rewritten model fits. Return 1 if a named board is too small for the model, or if all
-    known boards are.
+    known boards are too small.
     """
     if is_app(args.model):
         return apps.fit(args, given(args))

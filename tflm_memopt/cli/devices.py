@@ -95,7 +95,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the model of each device in a folder. If the folder has several models, `name` selects one of them."""
+    """Return the files of all devices' models in a folder. If a device has several models there, `name` selects one."""
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -14,8 +14,8 @@ def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
     """Let Ctrl-C end the process without a traceback. An interrupted import of Python modules would print several
     tracebacks.
 
-    The argument `handler` is called instead of ending the process. Outside the main thread, Python does not allow a
-    handler.
+    The argument `handler` is called instead of ending the process. Outside the main thread, the function does nothing,
+    because Python does not allow a handler there.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -60,7 +60,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 
 
 def make_kernels(model: Model) -> None:
-    """Make the custom kernels of a model's operators, which the process needs to run the rewritten model."""
+    """Make the custom kernels of a model's operators, so that the process can run the rewritten model."""
     if CUSTOM_OPERATORS:
         annotate(model.graph, left_whole(model))
 

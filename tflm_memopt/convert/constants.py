@@ -193,7 +193,7 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
 def compare_programs(
     programs: Sequence[Program], originals: Originals, *, parts: bool = True, explain: bool = True
 ) -> ComparedConstants:
-    """If `parts` is true, operators may be parts of original operators. If `explain` is false, operators that differ
+    """If `parts` is true, operators may be parts of original operators. If `explain` is false, different operators
     count as unknown.
     """
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0

@@ -44,7 +44,7 @@ SPILL_TRIES = 4
 LARGEST = 4
 """Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Exceptions that a damaged plan, or a plan of another model, raises while it is read."""
+"""Exceptions that can occur while the converter reads a damaged plan or the plan of a different model."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Conversion:
     whole: AnnotatedGraph
     options: ConversionOptions
     widest: Settings | None = None
-    """Limits of the search for hints in error messages, with tiled groups of any width."""
+    """Limits of the search that finds the hints of error messages. The search tries tiled groups of any width."""
     rows: RowGraph | None = None
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans of an earlier search, whose operator orders are reused."""
+    """Plans of an earlier search, from which the operator orders are reused."""
 
     def placed(self) -> Conversion:
         """Raises UsageError if the input cannot have the requested place."""
@@ -210,7 +210,9 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan within the limits that computes least, or None, and the tried plan with the least RAM."""
+        """Of the plans within the limits, return the plan that computes least, or None. Also return the tried plan with
+        the least RAM.
+        """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.
@@ -289,7 +291,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions for a sliding window that differ in how many layers keep rows, cheapest first."""
+        """Return conversions for a sliding window, cheapest first. They differ in how many layers keep rows."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)

@@ -149,8 +149,8 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """If plans fit on another board, yield the command-line options for the first of them. The argument `plans` maps
-    command-line options to the resulting plan.
+    """If plans fit on another board, yield the command-line options for the first plan that fits. The argument `plans`
+    maps command-line options to the resulting plan.
     """
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (

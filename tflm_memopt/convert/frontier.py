@@ -32,7 +32,7 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "channel-groups": {"group_channels": 0},
 }
 VAIN = 2
-"""The search ends after this number of sets of repeated operators that gain nothing."""
+"""Number of sets of repeated operators without a gain after which the search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -72,7 +72,7 @@ class Plans:
     ) -> None:
         """The argument `better` is a function that improves a plan by running operators in parts.
 
-        The argument `warm` has the plans of an earlier search, whose operator orders are reused.
+        The argument `warm` has the plans of an earlier search, from which the operator orders are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -129,8 +129,8 @@ class Plans:
         """Return the plan with the least activation memory and at most `macs` multiply-accumulates. If `macs` is below
         `least_macs`, the limit is `least_macs`.
 
-        The search tries large sets of repeated operators first, because they promise the most gain. After two sets of
-        repeated operators without a gain, only plans without repeated operators are tried.
+        The search tries large sets of repeated operators first, because they promise the most gain. After two sets that
+        bring no gain, the search tries only plans without repeated operators.
         """
         found: list[Plan] = []
         vain = 0
@@ -192,7 +192,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""If TFLM's kernels run operators in parts, these compute factors F are tried as limits."""
+"""Limits of F that are tried if TFLM's kernels run operators in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

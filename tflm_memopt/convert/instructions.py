@@ -1,7 +1,7 @@
 """Chooses plans by estimated instructions or time.
 
-A plan that computes more pixels at once takes more bytes and fewer instructions. Plans with several tile widths are
-made and compared.
+A plan that computes more pixels at once takes more bytes and fewer instructions. The functions make plans with several
+tile widths, and compare them.
 """
 
 import itertools
@@ -28,13 +28,13 @@ from tflm_memopt.targets.boards import Board
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""If a plan costs more than this multiple of a neighbouring plan, plans in between are tried."""
+"""If a plan costs more than CLIFF times a neighbouring plan, plans in between are tried."""
 TILED_COST = 1.5
-"""Time of a multiply-accumulate in a tile of a fast plan, as a multiple of the time in whole rows."""
+"""In a fast plan, a multiply-accumulate in a tile counts as TILED_COST multiply-accumulates in a whole row."""
 STEP = 1 / 32
-"""To compute more pixels in a call, plans get more activation memory, in steps of at most this fraction."""
+"""Maximum step, as a fraction of the arena's head, by which plans get more memory to compute more pixels in a call."""
 LEAP = 1 / 4
-"""If an arena is at most this fraction below the mean of the smallest and the largest arena, the mean is tried."""
+"""If an arena is at most LEAP of its head below the mean of smallest and largest arena, the mean is tried."""
 LESS = 0.9
 """Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -210,7 +210,7 @@ def _add_roomier(
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return the known plans, and the plan of each conversion for each compute budget.
+    """Return the known plans, and a plan for each conversion and each compute budget.
 
     The search ends at the first plan with recompute that is slower and larger than a known plan. If no plans are known,
     the search tries all budgets of the first conversion.

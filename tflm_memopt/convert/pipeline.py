@@ -94,7 +94,7 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph for TFLM's own kernels in which the operators of some chains run in parts."""
+    """Return a graph for TFLM's own kernels. The chains of `tilings` run in parts."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}

@@ -33,13 +33,13 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""If a rewrite saves less than this fraction of the arena, unneeded TFLM kernels do not count as saved flash."""
+"""Unneeded TFLM kernels count as saved flash only if the rewrite saves at least the fraction LITTLE of the arena."""
 ROOM = 4_000
 """Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
 SHARE = 1.2
-"""A plan for ESP-NN is faster than C code, so its arena may be this multiple of the least arena."""
+"""The arena of a plan for ESP-NN may take SHARE times the least arena, because ESP-NN is faster than C code."""
 SLOWER = 1.3
-"""If all plans are slower than the original, the arena may be this multiple of a generic program's least arena."""
+"""If all plans are slower than the original, the arena may take SLOWER times a generic program's least arena."""
 
 
 @dataclass(frozen=True, slots=True)

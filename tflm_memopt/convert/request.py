@@ -41,7 +41,7 @@ TFLM_CORE = "cortex-m4"
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 LEAST_SHARE = 0.2
-"""Two cores are faster than one core only if each core spends at least this fraction of its time on the model."""
+"""Minimum fraction of a core's time for the model, below which two cores are not faster than one core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +239,8 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
 def _speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the fraction of each core's time for the model, or None if the model runs on one core. Raises UsageError
-    for bad options.
+    """Return the fraction of each core's time that the model gets, or None if the model runs on one core. Raises
+    UsageError for bad options.
     """
     if cores == 1:
         if share is not None:

@@ -36,7 +36,7 @@ class Tilings:
         self.whole, self.options = whole, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Makes a plan for a set of tiled chains with a short search."""
+        """Makes the plan of a set of tiled chains. The search for the plan is short."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:

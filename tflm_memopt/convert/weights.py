@@ -35,7 +35,7 @@ def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Pla
 
 
 def _pays(times: int, in_flash: int, waits: FlashWaits | None) -> bool:
-    """Return whether a copy of weights that an inference reads `times` times saves time.
+    """Return whether copying weights saves time if an inference reads the weights `times` times.
 
     The argument `in_flash` is the size in bytes of the group's constants in flash. Weights that stay in the cache are
     not copied. In an LRU cache, constants larger than the cache never stay.

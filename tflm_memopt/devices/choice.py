@@ -34,7 +34,7 @@ Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
 """Maximum difference at which two devices count as equally large, as a fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""Maximum of a device's weights after balancing, as a multiple of a device's mean weights."""
+"""Maximum of a device's weights after balancing, as a multiple of the mean per device."""
 Planning = Callable[[int, int], None]
 
 
@@ -136,7 +136,7 @@ def _balanced(network: Network, shardings: Shardings, devices: int) -> Optimized
     """If the first device stores more than the mean, divide the channels again, with fewer for the first device.
 
     Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
-    more than FAIR times the mean weights of a device.
+    weights of more than FAIR times the mean per device.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]

@@ -52,7 +52,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # The input is set for one inference, because an inference may overwrite it.
+        inputs = ()  # The input is set for one inference only, because an inference may overwrite the input.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

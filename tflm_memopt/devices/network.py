@@ -161,7 +161,7 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> answers.OptimizedDevices:
-        """Return the converted models of all devices, which are checked to fit together.
+        """Return the converted models of all devices, after a check that the models fit together.
 
         The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to an operator's device.
         Devices get channels in proportion to `portions`. Raises UsageError for bad splits.
@@ -308,7 +308,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators 0 to `switch` - 1 as `front` states, and operators `switch` to `end` - 1 by channels."""
+    """Split operators `switch` to `end` - 1 by channels, and all earlier operators as the argument `front` states."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

@@ -20,9 +20,9 @@ from tflm_memopt.model.graph import Graph
 CUTS = 8
 """Number of positions at which the network is cut in two. Both parts are planned."""
 TRIED = 10
-"""Maximum number of divisions into stages that are converted."""
+"""Maximum number of divisions into stages that the converter tries."""
 FAIR_PART = 1.5
-"""If weights are split evenly, no device stores more than this multiple of the mean."""
+"""Weights count as evenly split if no device stores more than FAIR_PART times the mean."""
 
 
 class SplitCost(NamedTuple):
@@ -40,7 +40,9 @@ class SplitCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A position in graph.ops at which a stage may end, and the memory of the operators on both sides."""
+    """A position in graph.ops at which a stage may end, with the memory that the operators before and after the
+    position need.
+    """
 
     position: int
     before: int
@@ -129,7 +131,7 @@ def _estimated(
     """Estimate the cost of sequences of operators that end at the cuts `ends`. The operators after the last cut run on
     the first device.
 
-    The argument `sharded` is the size of a device's divided weights, as a multiple of a device's mean weights. The
+    The argument `sharded` is the size of the divided weights on one device, as a multiple of the mean per device. The
     argument `known` maps a pair of cuts to the arena in bytes of the operators between both cuts.
     """
     first, last = cuts[ends[0]], len(cuts) - 1

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tflm_memopt.emit.names import guard, identifier
 
 ALIGNMENT = 16
-"""TFLM requires that the model's address in flash is a multiple of this number of bytes."""
+"""Alignment in bytes that TFLM requires of the model's address in flash."""
 BYTES_PER_LINE = 16
 
 

@@ -171,7 +171,7 @@ def stored(subject: Subject) -> Texts:
 
 
 def escaped(text: str) -> str:
-    r"""Return a text for a C string. All bytes that are not plain characters become octal escapes.
+    r"""Return a text as the content of a C string, in which all bytes except plain characters become octal escapes.
 
     >>> print(escaped('a "b" 50 %'), escaped("é"))
     a \042b\042 50 % \303\251

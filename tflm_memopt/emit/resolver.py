@@ -21,9 +21,7 @@ from tflm_memopt.tflm.libraries import EARLY_2023, Library, library
 from tflm_memopt.tflm.structs import Abi
 
 ARENA_ALIGNMENT = 16
-"""TFLM aligns the start and the end of the arena to this number of bytes (MicroArenaBufferAlignment,
-micro_arena_constants.h).
-"""
+"""Alignment in bytes of the start and the end of TFLM's arena (MicroArenaBufferAlignment, micro_arena_constants.h)."""
 
 
 def _method(operator: str) -> str:

@@ -19,11 +19,11 @@ STACK = 4096
 
 
 FPUS = {"Cortex-M4F": "fpv4-sp-d16", "Cortex-M33": "fpv5-sp-d16", "Cortex-M7": "fpv5-d16"}
-"""Argument of the compiler option -mfpu by core. Other cores have no FPU."""
+"""Maps a core to the argument of the compiler option -mfpu. Other cores have no FPU."""
 SINGLE = "STM32F74"
-"""Chips whose Cortex-M7 computes only in single precision begin with this name."""
+"""Start of the names of chips whose Cortex-M7 computes only in single precision."""
 AXI = "STM32H7"
-"""Chips whose largest RAM is at AXI_SRAM begin with this name."""
+"""Start of the names of chips whose largest RAM is at AXI_SRAM."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",

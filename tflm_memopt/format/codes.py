@@ -196,11 +196,12 @@ class Part(enum.IntEnum):
     PIXELS = 10
     """TMO_PART_PIXELS computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """On the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes.
-    On cores without the DSP extension, the library always contains TMO_PART_CONV_SUMS.
+    """On cores with the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the
+    library computes. On cores without the DSP extension, the library always contains TMO_PART_CONV_SUMS.
     """
     CONV_STEPS = 12
-    """On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent.
+    """With the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not
+    adjacent.
     """
     DEPTHWISE_SUMS = 13
     """On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On cores without the
@@ -214,7 +215,7 @@ class Part(enum.IntEnum):
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """TMO_PART_DSP_DIRECT runs convolutions of single pixels that are read without a copy."""
+    """TMO_PART_DSP_DIRECT runs convolutions that compute one pixel without a copy of the input."""
     DSP_CLIPPED = 20
     """TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input."""
     DSP_GATHER = 21
@@ -235,14 +236,14 @@ class Part(enum.IntEnum):
     TWO_ROWS = 28
     """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29
-    """On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code."""
+    """With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code."""
     WHOLE_POOLS = 30
-    """On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code."""
+    """With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code."""
     SEVERAL_ROWS = 31
     """TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code.
     """
     CLAMPS = 32
-    """On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8
+    """With the DSP extension or Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8
     range.
     """
     DSP_ODD = 33

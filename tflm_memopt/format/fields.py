@@ -89,7 +89,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """The field has additional names in C. Each name stands for another meaning of the field."""
+    """The field has additional names in C. Each name stands for a different meaning of the field."""
 
     names: Mapping[str, str]
 

@@ -14,7 +14,7 @@ MAX_KERNEL_H = 64
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Maximum height or width of a window. All stripes of a tensor together have fewer rows than this number."""
+"""Maximum height or width of a window. All stripes of a tensor together have fewer than TMO_MAX_EXTENT rows."""
 MAX_POOL_AREA = 1 << 23
 """Maximum number of pixels under a pooling window, so that their sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
@@ -38,7 +38,7 @@ TABLE_BYTES = 256
 CURVE_WORDS = 128
 """Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""An LSTM has this number of multipliers, and as many shifts."""
+"""Number of multipliers of an LSTM, which has as many shifts."""
 PROGRAM_BASE = 255
 """Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
@@ -56,7 +56,7 @@ weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
 ROOM_FOR_PIXELS = 4
-"""If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is n plus this number."""
+"""If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is TMO_ROOM_FOR_PIXELS + n."""
 MVE_PIXELS = 2
 """Maximum number of output pixels that a packed convolution for Helium computes at once."""
 MVE_TILE = 4608
@@ -70,18 +70,18 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """Maximum right shift of a packed operator in bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV pads a copied row of a window to whole words if the row has at most this number of bytes."""
+"""Maximum size in bytes of a copied row of a window that TMO_PACKING_DSP_CONV pads to whole words."""
 BLOCK_PIXELS = 6
-"""For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once."""
+"""Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once for 3x3 windows."""
 GATHERED_BYTES = 200
-"""On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer."""
+"""Maximum size in bytes of a window that CONV copies into a buffer on cores with the DSP extension."""
 GATHERED_ROWS_BYTES = 144
 """Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension."""
 FEW_BYTES = 80
-"""On every core, CONV copies windows of at most this number of bytes into a buffer."""
+"""Maximum size in bytes of a window that CONV copies into a buffer on every core."""
 SOME_CHANNELS = 8
-"""CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels."""
+"""Minimum number of output channels for which CONV copies windows of more than TMO_FEW_BYTES."""
 MANY_CHANNELS = 16
-"""If large windows consist of whole rows, CONV copies them only for at least this number of output channels."""
+"""Minimum number of output channels for which CONV copies large windows of whole rows."""
 ALIGNMENT = 16
 """Alignment of a program's address in bytes."""

@@ -147,8 +147,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Multiply `value` by `multiplier`, and divide the product by 2^31. If `value` is negative, subtract 1. The
-        function saturated() rounds the result a second time, as TFLM does.
+        """Multiply `value` by `multiplier`, and divide the product by 2^31. If `value` is negative, subtract 1 from
+        the quotient. The function saturated() rounds the result a second time, as TFLM does.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)

@@ -86,7 +86,7 @@ def clip(x: int, bits: int) -> int:
 
 
 def nearest(x: np.float32) -> int:
-    """Return the nearest integer, clamped to [-FAR, FAR]. Halves are rounded away from zero. NaN becomes 0."""
+    """Return the integer nearest to x, clamped to [-FAR, FAR]. Halves are rounded away from zero. NaN becomes 0."""
     clamped = 0.0 if np.isnan(x) else min(max(float(x), -FAR), FAR)
     return int(math.copysign(math.floor(abs(clamped) + 0.5), clamped))
 

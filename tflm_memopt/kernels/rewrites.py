@@ -55,9 +55,9 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
-    rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. With `apart`, code between
-    the inner loops runs for one iteration after the other, which saves registers. The code must not change values that
-    several iterations read.
+    rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. If `apart` is true, code
+    between the inner loops runs for one iteration after the other, which saves registers. The code must not change
+    values that several iterations read.
     """
 
     def jammed(loop: For) -> For:

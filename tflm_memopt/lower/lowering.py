@@ -316,8 +316,8 @@ def constant_operand(op: RowOp) -> ProgramTensor | None:
 
 
 def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0, **fields: Any) -> ProgramOp:
-    """Return the record of an operator without packed weights, or with other fields in `fields`. `inputs`, `output` and
-    `constant` are indices of tensors in the program. An operator without a constant operand ignores `constant`.
+    """Return the record of an operator without packed weights, with the fields in `fields` replaced. `inputs`, `output`
+    and `constant` are indices of tensors in the program. An operator without a constant operand ignores `constant`.
     """
     at = op.constant.position if op.constant else len(inputs)
     access = (Access(),) if op.scatters else op.access

@@ -1,6 +1,6 @@
 """Collects the constants of operators, to compare a program with the original model.
 
-The constants of the original model are packed like those of the program.
+The constants of the original model are packed like the program's constants.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators whose constants are not compared. They have no constants, or several devices share them."""
+"""Kinds of operators that have no constants, or whose constants are divided among devices. They are not compared."""
 
 
 class ConstantForm(NamedTuple):

@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import RowOp
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 """Order in which a vector for Helium holds the constants of sixteen channels."""
 TURN = 3
-"""Packed depthwise convolutions have zeros up to a multiple of this number of taps."""
+"""Packed depthwise convolutions are padded with zeros to a multiple of TURN taps."""
 ADD_SCALES = 11
 
 
@@ -234,7 +234,7 @@ def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
 
 
 def in_nibbles(weights: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return int4 weights two in a byte, the first one in the lower half.
+    """Store two int4 weights in each byte, the first weight in the lower half.
 
     >>> in_nibbles(np.array([1, -2, 3], np.int8)).tolist()
     [-31, 3]

@@ -148,7 +148,7 @@ class ProgramTensor:
     workspace, at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of earlier rows in the state. The newest of these rows is directly above row 0 of the tensor."""
+    """Number of earlier rows in the state. The newest earlier row is directly above row 0 of the tensor."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
@@ -336,7 +336,7 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
     of the oldest row. Row `y`, counted from the oldest row, is at position `(oldest + y) % depth` of the rolling
-    buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the buffer to `fill`. A
+    buffer. If a rolling buffer's uint16_t is 0, the next run first sets all bytes of the buffer to `fill`. A
     successful run advances the position of the oldest row.
     """
 
@@ -362,7 +362,7 @@ class ProgramRollingBuffer:
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """Operators first_op to first_op + n_ops - 1 of the program. The iterations of these operators alternate."""
+    """Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate."""
 
     first_op: U16
     n_ops: U16

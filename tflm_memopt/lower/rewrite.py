@@ -63,8 +63,8 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
-    """Give tensors of the main subgraph indices that are higher than those of all activations in other subgraphs. The
-    argument `placed` maps these tensors to their offsets. Return a map from the new indices to the offsets.
+    """The argument `placed` maps tensors of the main subgraph to their offsets. Give the tensors indices above the
+    indices of all activations in other subgraphs. Return a map from the new indices to the offsets.
     """
     if len(tree.subgraphs) == 1:
         return placed
@@ -115,7 +115,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.start
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    # A reset of the interpreter sets the variable to 0, which means that the next input begins.
+    # A reset of the interpreter sets the variable to 0, so that the next row begins a new input.
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:

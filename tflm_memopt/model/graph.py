@@ -16,17 +16,17 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Type of an operator that stores its operand for the next inference, and whose output takes no bytes."""
+"""Type of an operator that stores its operand for the next inference. The operator's output takes no bytes."""
 STATE = "state"
-"""This key of a WRITE_STATE operator's options has the tensor that holds the state in the next inference."""
+"""Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Types of the dense layer and of the sums along time that replace an SVDF, each with all operands of the SVDF."""
 OPERANDS = "operands"
-"""This key of a VIEW operator's options lists the operands that get the new shape."""
+"""Key in a VIEW operator's options for the operands that get the new shape."""
 VIEW_OF = "view_of"
-"""This key of a VIEW operator's options has the operator's type in the model."""
+"""Key in a VIEW operator's options for the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Maps each operator type that only rewrites create to a name for messages and reports."""
+"""Maps each operator type that no model file contains to a name for messages and reports."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,

@@ -27,7 +27,7 @@ MAX_TENSOR_BYTES = 1 << 26
 """Maximum size of an activation in bytes. No microcontroller has RAM for a larger activation."""
 
 MOST_READ = 8
-"""Number of models that are cached, because one conversion reads the same bytes several times."""
+"""Maximum number of models in the cache. One conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 
@@ -172,7 +172,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         data = _constant(raw, dtype, shape, t.sparsity is not None, where)
     quantization = _quantization(t.quantization, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
-    nbytes = abs(tensor.nbytes)  # a negative dimension stands for an unknown one
+    nbytes = abs(tensor.nbytes)  # a negative dimension stands for an unknown dimension
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         what = f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B"
         hint = "use a smaller model, since no microcontroller has this much RAM; or the file is damaged"

@@ -14,7 +14,7 @@ EXPLICIT_PADDING = "explicit_padding"
 """Key of an option of an operator into which a PAD was merged. The value is the padding (top, bottom, left, right)."""
 
 PIECE = "piece"
-"""Key in the options of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
+"""Key of an option of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
 """Key of an option. If a COPY replaces a chain of operators, the option lists the replaced operators in order."""
@@ -34,10 +34,10 @@ VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUEN
 """For SVDF and LSTM, indices of the operands that are variables. Only the operator itself uses its variables."""
 
 ONE_PIXEL = 1024
-"""RESIZE_BILINEAR divides a pixel into this number of units."""
+"""Number of units into which RESIZE_BILINEAR divides a pixel."""
 
 AXES = "axes"
-"""Key in the options of MEAN. If MEAN has this option, operand 1 is ignored, and the option lists the reduced axes."""
+"""Option of MEAN that lists the reduced axes. If a MEAN has the option, operand 1 is ignored."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -57,7 +57,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(). Where natural_rows() returns None, try to return `like` rows.
+    """Divide a tensor into rows like natural_rows(). If natural_rows() returns None, divide the tensor into `like` rows
+    where possible.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -166,8 +167,8 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the number and the size of the rows in which operand k is written. By default, the rows are those of
-        natural_rows().
+        """Return the number and the size of the rows in which operand k is written. By default,
+        natural_rows() determines the rows.
         """
         storage = self.storage(k)
         known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
@@ -214,7 +215,7 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the numbers of elements before, in and after the reduced axes, or None if axes are not adjacent."""
+        """Return the number of elements before, in and after the reduced axes, or None if the axes are not adjacent."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

@@ -88,7 +88,7 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     GATHER_ND = 63
     """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 has the int32 indices of one copied pixel. Index k
-    counts in units of `bias[k]` pixels.
+    has a stride of `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65

@@ -21,7 +21,7 @@ Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_ROUNDED = 2.0**30
-"""TFLM may convert floats up to this limit to int32, and then add another number without overflow."""
+"""Maximum float that TFLM can convert to int32 before it adds another number without overflow."""
 INTEGER_BITS = 4
 """Number of integer bits of the inputs of LOGISTIC and TANH in TFLM's fixed point."""
 ROOT_SHIFT = 20

@@ -34,7 +34,7 @@ def message_of(op: Op) -> Message | None:
 
 
 def rows_of(tensor: Tensor) -> Rows:
-    """Return number and size of the rows in which a tensor is sent. A tensor of height 1 is sent as one row.
+    """Return the number and the size of the rows in which a tensor is sent. A tensor of height 1 is sent as one row.
 
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))

@@ -277,7 +277,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Constraints and parsers of operators with float32 output, except for those that only move data."""
+"""Constraints and parsers of operators with float32 output, except for operators that only move data."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:

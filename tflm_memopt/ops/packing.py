@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs a core of this family can run. The last element is the family itself."""
+        """Families whose programs the family's cores can run. The last element is the family itself."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -91,7 +91,7 @@ ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """Packings whose kernels copy a row if its address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Operators need at least this many channels to be packed for the DSP extension."""
+"""Minimum number of channels of operators that are packed for the DSP extension."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:

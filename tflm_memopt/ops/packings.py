@@ -29,9 +29,9 @@ from tflm_memopt.ops.rowop import Ints, RowOp
 Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""If the sums A and B of two channels are below this limit, the number `256 * B + A` fits an int32."""
+"""If the sums A and B of two channels are below SUM_LIMIT, the number `256 * B + A` fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
-"""If a sum is below this limit, adding a rounding constant does not overflow an int32."""
+"""If a sum is below LARGE_SUM_LIMIT, adding a rounding constant does not overflow an int32."""
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:

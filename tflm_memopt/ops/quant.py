@@ -1,6 +1,6 @@
 """Computes the integer multipliers and limits of TFLM's kernels, bit by bit. The scales in a model are float32. The
 last bit of a multiplier depends on whether TFLM computes a product or quotient in float32 or in double. Each docstring
-names the TFLM function that is followed, by default in tensorflow/lite/kernels/internal/quantization_util.cc.
+names the corresponding function of TFLM, by default in tensorflow/lite/kernels/internal/quantization_util.cc.
 """
 
 import math
@@ -26,7 +26,7 @@ BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
 """Lowest and highest real number that an activation returns, where None stands for no bound."""
 
 POWER_TOLERANCE = 1e-3
-"""For TFLM, a scale is a power of two if its binary logarithm is at most this far from an integer."""
+"""Maximum distance of a scale's binary logarithm from an integer at which TFLM treats the scale as a power of two."""
 
 
 class Multiplier(NamedTuple):
@@ -216,7 +216,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:
-    """Return the field `param` of a float32 operator, which encodes its output limits and its function (program.h)."""
+    """Encode a float32 operator's output limits and function as the field `param` (program.h)."""
     return limits | function << 4
 
 

@@ -62,7 +62,7 @@ STRIDE_W = {
 
 
 class AxisSteps(NamedTuple):
-    """Rows or columns of the input that an output row or column needs. Their count is the field `extent`."""
+    """The `extent` input rows or columns that an output row or column needs."""
 
     step: int
     begin: int
@@ -186,7 +186,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Tensor in which the operators see the rows of the buffer. The oldest row comes first."""
+    """Tensor that stands for the buffer in the graph. The oldest row comes first."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -207,7 +207,7 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """Describes an operator for the planner, the checker and lowering. `reads[k]` is the size of input k. If an earlier
-    operator divides an input into other rows, the whole input must be in memory.
+    operator divides a tensor into different rows, the whole tensor must be in memory before the operator reads it.
     """
 
     kind: Kind
@@ -258,7 +258,7 @@ class RowOp:
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
-    """The output rows replace the oldest rows of this state, so the output tensor takes no bytes of its own."""
+    """State whose oldest rows are replaced by the output rows, so that the output tensor takes no bytes of its own."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states that the operator updates in place."""
     core_1_counters: int = 0

@@ -23,16 +23,16 @@ from tflm_memopt.plan.plan import GroupSharding, OpSharding, Plan, Role
 CORES = 2
 EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Each core gets a multiple of this number of channels, apart from the last channels of the operator."""
+"""A core's channels are a multiple of the packing's granule, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""A kernel with packed weights computes this number of pixels in a call, and takes as long for fewer pixels."""
+"""Number of pixels that a kernel with packed weights computes in a call. Fewer pixels take as long."""
 LEAST_PACKED = 4
 AWKWARD = 4
 """A row of five columns is not divided into four columns and one, because their scratch would be too small."""
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
-"""While balancing the cores, the search keeps at most this number of different finishing times of core 0."""
+"""Maximum number of finishing times of core 0 that the search keeps while balancing the cores."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Time to write an output byte, in multiply-accumulates: with plain and with packed weights."""
 

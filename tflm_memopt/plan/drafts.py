@@ -26,7 +26,7 @@ class Draft:
     buffers: tuple[Buffer, ...] = ()
     """Buffers that the step needs besides whole tensors, such as rolling buffers and sums."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances in bytes between pairs of `buffers`, by their indices (lower, upper)."""
+    """Maps the indices (lower, upper) of two of the `buffers` to their minimum distance in bytes."""
     most_alive: int = 0
     group: tuple[int, Candidate] | None = None
     """Index of the region, and the operators of the group. None stands for an operator of TFLM."""

@@ -19,7 +19,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""One of several searches with a common budget may spend this multiple of an equal part."""
+"""If several searches divide a budget, each search may spend GENEROUS times an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000
@@ -47,7 +47,7 @@ def factor(effort: float | str) -> float:
 
 
 def allowance(operators: int, effort: float = 1.0) -> float:
-    """Return the time budget in seconds for planning a model with this number of operators.
+    """Return the time budget in seconds for planning a model with `operators` operators.
 
     >>> allowance(100), allowance(100, effort=10)
     (7.8, 78.0)

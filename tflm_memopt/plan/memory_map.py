@@ -40,7 +40,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer in the memory map, whose bytes are reserved from the moment `first` to the moment before `last`."""
+    """A buffer in the memory map. Its bytes are reserved from the moment `first` to the moment before `last`."""
 
     name: str
     role: str

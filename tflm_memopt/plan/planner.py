@@ -39,13 +39,13 @@ from tflm_memopt.rowgraph.slow import may_be_slow
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Estimated planning time in seconds per plan step, per iteration, per pair of buffers, and per minimum distance."""
 ORDER_SECONDS = 1e-3
-"""Planning another operator order needs at least this budget, in seconds per operator."""
+"""Minimum budget for planning a further operator order, in seconds per operator."""
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's budget for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each further layout allows groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. For each further layout, groups must need fewer bytes."""
 REVERSED_GAIN = 1 / 256
-"""Layouts with reversed groups are tried if they may save 16 bytes or this fraction of the head."""
+"""Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""
 KEPT_TRACES = 4
 TAIL_BYTES = 64
 """Approximate size in bytes of one more custom operator and its tensors in TFLM's arena (32-bit pointers)."""
@@ -57,7 +57,7 @@ Pricing = Callable[[Sequence[Work]], float]
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Whether each region or each group becomes one custom operator."""
+    """Custom operators to make: one for each region, or one for each group."""
     seconds: float = EXACT
     """Time limit for the exact layouts of all operator orders together, in CP-SAT's deterministic seconds."""
     overlap: bool = True
@@ -85,7 +85,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """`warm` is an earlier planner of the same graph, whose results are reused."""
+        """The results of `warm`, an earlier planner of the same graph, are reused."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -148,7 +148,7 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the smallest arena head for `macs` multiply-accumulates, or an equally good one in
+        """Return the plan with the smallest arena head for `macs` multiply-accumulates, or an equally good plan in
         `known`.
         """
         budget = budget or Budget(PLANNING * self.allowance, self.spent)

@@ -29,7 +29,7 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids to combine two accesses. Set `decides` if the
+    """Return whether control flow, data flow or a side effect forbids combining two accesses. Set `decides` if the
     later access runs only for some results of the earlier access.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)

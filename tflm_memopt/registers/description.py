@@ -72,9 +72,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads the field. If the list has the field itself, the field is read alone."""
+    """Fields that change when the driver reads the field. Reads of a field in its own list are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes the field. If the list has the field itself, it is written alone."""
+    """Fields that change when the driver writes the field. A write that changes a listed field is not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

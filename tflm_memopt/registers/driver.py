@@ -14,7 +14,7 @@ Context = tuple[int, ...]
 class Happening(Enum):
     ACCESS = "access"
     BARRIER = "barrier"
-    """A call, an access to a volatile variable, or assembly, which code outside the driver may observe or control."""
+    """A call, assembly, or a volatile access. Code outside the driver may observe or control the statement."""
     EXIT = "exit"
     SET = "set"
 
@@ -125,8 +125,6 @@ class Driver:
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
     indexed: frozenset[tuple[str, str]]
-    """Arrays that the driver accesses with an unknown index. Each array is given by the names of its group and of its
-    member.
-    """
+    """Arrays that the driver accesses with an unknown index, as pairs of a group's name and a member's name."""
     words: tuple[tuple[Span, str], ...]
     used_by_interrupts: frozenset[tuple[str, str]]

@@ -102,8 +102,8 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses. Fields are not combined if the combination costs more than it
-        saves.
+        """Choose the layout with the fewest accesses. A combination of fields that costs more than it saves is left
+        out.
         """
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)

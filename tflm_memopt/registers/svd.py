@@ -1,7 +1,7 @@
 """Reads CMSIS-SVD descriptions of existing chips, and writes generated layouts in the same format.
 
-SVD describes the effects of an access on its own register (readAction, modifiedWriteValues). The effects of writing one
-field on another field are given in the file's vendorExtensions:
+SVD describes the effects of an access on its own register (readAction, modifiedWriteValues). The file's
+vendorExtensions state which fields change if the driver writes another field:
 
 <vendorExtensions> <sideEffects peripheral="spi"> <wse field="cr1.spe" target="sr.bsy"/> </sideEffects>
 </vendorExtensions>
@@ -243,8 +243,8 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text contains the side
-    effects of accesses. An array of groups becomes an SVD cluster.
+    """Return a register layout as CMSIS-SVD text, which the function svd.read() can parse. The text also states the
+    side effects of accesses. An array of groups becomes an SVD cluster.
     """
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")

@@ -84,7 +84,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The text's baseline is at y, and `anchor` says whether x is its start, middle or end."""
+    """A text with its baseline at y. The field `anchor` states whether x is the text's start, middle or end."""
 
     x: float
     y: float

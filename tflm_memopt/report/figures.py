@@ -36,7 +36,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 """Margins around a plot in pixels, for the axes and their labels."""
 LEGEND = 18.0
 WIDTH = 480.0
-"""Width of the figures of `--plot` in pixels, at which text stays readable if the figure is scaled to 400 pixels."""
+"""Width in pixels of a figure of `--plot`. The text stays readable if the figure is scaled to 400 pixels."""
 HEIGHT = 240.0
 PLOT_HEIGHT = 280.0
 MACS = "F: multiply-accumulates, divided by the original's"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.timing import Inference, Span, Time
 
-if TYPE_CHECKING:  # Importing the class would slow down the command.
+if TYPE_CHECKING:  # Importing the class Report would slow down the command.
     from tflm_memopt.answers.report import Report
 
 ESP_NN = "ESP-NN"

@@ -20,7 +20,7 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Only tensors with at most this number of elements are evaluated, because a shape is small."""
+"""Maximum number of elements of an evaluated tensor. The limit is low, because a shape has few elements."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:

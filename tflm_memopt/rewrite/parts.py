@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
 Range = tuple[int, int]
 MOST_JOINED = 10
-"""CONCATENATION has at most this many inputs in TFLM (kMaxInputNum, concatenation.cc)."""
+"""Maximum number of inputs of CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
 
 

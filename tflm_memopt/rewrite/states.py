@@ -54,7 +54,7 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns, so that TFLM copies no bytes."""
+    """Return whether the graph reads a variable that no subgraph assigns. TFLM does not copy such a variable."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()

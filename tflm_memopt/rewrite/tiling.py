@@ -24,11 +24,13 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators that can compute some of their output channels. Each maps its constant operands to their channel axes."""
+"""Operators that can compute some of their output channels. Each inner mapping has the channel axes of constant
+operands.
+"""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each channel alone. Each maps its constant operands to their channel axes."""
+"""Operators that compute each channel alone. Each inner mapping has the channel axes of constant operands."""
 
 
 @dataclass(frozen=True, slots=True)

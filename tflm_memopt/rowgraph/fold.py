@@ -1,7 +1,7 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
 A channel that always holds its zero point adds nothing to a convolution's sums. A channel with another constant value
-adds a constant to all sums. If no window covers padding, the bias can include this constant. A channel that no operator
+adds a constant to all sums; the bias can include the constant if no window covers padding. A channel that no operator
 reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
 """
 

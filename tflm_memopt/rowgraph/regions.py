@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
 No path of the graph may leave a region and return to it, because a region runs as one operator. An operator's level is
-the number of changes from unsupported to supported operators on a path from the inputs. Connected operators of equal
-level form a region.
+the greatest number of changes from unsupported to supported operators on any path from the inputs to the operator.
+Connected operators of equal level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Return sets of connected operators with equal levels, in the order of the model.
+    """Return sets of connected operators that have equal numbers in `level`, in the order of the model.
 
     Sets in which no operator computes anything are left out. All operators that exchange rows with other devices are in
     one set, because only one custom operator may wait for rows.
@@ -181,7 +181,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of operators (Op.index) that must stay in the given order, because they use one variable.
+    """Yield pairs of operators (Op.index) that must stay in the given order, because both use the same variable.
 
     An operator with one variable affects only this variable. An operator without a known variable is assumed to affect
     all variables.

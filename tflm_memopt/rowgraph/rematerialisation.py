@@ -27,9 +27,12 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators or, after choices(), of the whole model."""
+    """Number of multiply-accumulates of the repeated operators. In a result of choices(), the number is for the whole
+    model.
+    """
     bound: int
-    """Maximum size in bytes of all complete tensors when an operator starts to read a tensor that was computed twice.
+    """Size in bytes of all complete tensors when an operator starts to read a tensor that was computed twice. For
+    several tensors, the bound is the largest size.
     """
 
 

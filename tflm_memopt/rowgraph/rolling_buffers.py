@@ -2,9 +2,9 @@
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
-The operator that writes a state must run after all operators that read the state. In the graph, the outputs of the
-reading operators therefore become operands of the writing operator. Programs do not have the additional operands,
-because programs store the order of iterations.
+The operator that writes a state must run after all operators that read the state. To ensure the order, the outputs of
+the reading operators become operands of the writing operator in the graph. Programs do not have the additional
+operands, because programs store the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,8 +49,8 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Replace states by rolling buffers where possible, and return the graph. Each state is written after all operators
-    that read the state.
+    """Replace states by rolling buffers where possible, and return the graph. The writer of a state runs after all
+    operators that read the state.
     """
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
@@ -161,8 +161,8 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the channels that the operator copies from the last rows of its input, or None if it does anything
-        else.
+        """Return the channels that the operator copies from the last rows of its input, or None if the operator
+        does anything else.
         """
         op = self.support[key]
         if (

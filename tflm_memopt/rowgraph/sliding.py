@@ -3,7 +3,7 @@
 If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
 are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
 padding are computed again (edges.py). If the new rows take more multiply-accumulates than all rows, all rows are
-computed. When all rows of the input are known, the outputs have the original model's bytes.
+computed. As soon as the input has been filled with rows, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace
@@ -26,8 +26,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small `layers`
-    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide `n`.
+    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small number often
+    saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide `n`.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:

@@ -11,7 +11,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
     """Return the tensors that only one region uses and that share no bytes with other tensors.
 
-    TFLM allocates the model's inputs and outputs and the tensors of its own kernels in the arena. A tensor that one
+    TFLM needs the model's inputs and outputs and the tensors of TFLM's own kernels in the arena. A tensor that one
     region passes to another region stays in fast memory, since each region is run and verified separately.
     """
     made = {op.output for op in graph.ops.values() if not op.leaves}

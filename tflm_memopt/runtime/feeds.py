@@ -26,7 +26,7 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that runs inferences of a model. The argument `where` is a value of `Changes.input`.
+    """Return a function that runs inferences of a model. The argument `where` is a value of `Changes.input`.
 
     The caller resets the interpreter before each inference in `resets`.
     """

@@ -120,8 +120,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. The
-    default is the number that the program needs.
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. By
+    default, as many bytes are available as the program needs.
     """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
@@ -164,7 +164,7 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference with buffers at their addresses on the device, and check the writes of each iteration.
+    """Run one inference and check the writes of each iteration. The buffers have the same addresses as on the device.
 
     The arena starts with random bytes. The run changes the bytes of `state`. Raises ModelError if the executor refuses
     the program. Raises PlanError if an iteration writes to bytes outside its output row, sums and counters.

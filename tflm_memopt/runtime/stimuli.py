@@ -17,7 +17,7 @@ INDEX_LIMIT = 127
 """Largest random integer of 32 or 64 bits, for integers that index no table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""Operators that read a table. The numbers are the positions of the table and of the indices among the operands."""
+"""Operators that read a table. The numbers state which operand is the table, and which operand has the indices."""
 
 EXTREME_EVERY = 7
 EVERY = 256

@@ -21,7 +21,7 @@ from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
 VERSION = "0.dev20261023182759"
-"""Version of TFLM's wheel. The file custom_ops/host/wheel_shim.cpp supports only the binary layout of this version."""
+"""The only version of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
 """Name of the C function that adds the custom operators. TFLM's wheel finds the function by name."""

@@ -133,7 +133,7 @@ class BoardFit:
 
     @property
     def lacking(self) -> dict[str, int]:
-        """The missing bytes of each memory that is too small."""
+        """Number of missing bytes of each memory that is too small."""
         left = {"RAM": self.ram_left, "flash": self.flash_left, "external RAM": self.slow_left}
         return {memory: -nbytes for memory, nbytes in left.items() if nbytes < 0}
 

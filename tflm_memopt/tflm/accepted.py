@@ -144,7 +144,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that the name T can mean. The tuple is ("",) if no input or output has the type T."""
+    """Types for which the name T stands, or ("",) if no input or output has the type T."""
 
     @property
     def readable(self) -> str:

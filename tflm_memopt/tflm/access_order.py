@@ -37,7 +37,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which tests verify the access order."""
     operands: int = 1
-    """The access order is known for the first inputs of an operator, up to this number."""
+    """Number of an operator's first inputs for which the access order is known."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:

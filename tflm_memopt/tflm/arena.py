@@ -79,7 +79,7 @@ class Arena:
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. A figure with only a known lower bound is null, and `at_least` has the bound."""
+        """Return the figures as JSON. If only lower bounds are known, `at_least` has them, and the figures are null."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -311,8 +311,8 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows the event. Events that fit an arena must fit every larger arena, or the search for the smallest
-    arena would fail.
+    although TFLM allows the event. Events that fit an arena must also fit every larger arena. Otherwise, the search for
+    the smallest arena would fail.
     """
     head = temp = 0
     tail = size

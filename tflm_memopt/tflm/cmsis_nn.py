@@ -1,9 +1,9 @@
 """Allocations of TFLM's CMSIS-NN kernels that differ from the allocations of the reference kernels.
 
 The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
-arm_*_get_buffer_sizes_*. The figures are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
-convolutions. `mve` selects the figures for Helium instead of the DSP extension. On a core without Helium and DSP
-extension, TFLM needs less memory than the figures say.
+arm_*_get_buffer_sizes_*. The sizes are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
+convolutions. `mve` selects the sizes for Helium instead of the DSP extension. On a core without Helium and DSP
+extension, TFLM needs less memory than the sizes say.
 """
 
 import math
@@ -28,9 +28,9 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi, size_of
 
 MVE_BLOCK = 124
-"""Helium processes this number of channels of a depthwise convolution at once (CH_IN_BLOCK_MVE)."""
+"""Number of channels of a depthwise convolution that Helium processes at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
-"""With more than this number of channels, a transposed convolution runs as a convolution
+"""A transposed convolution with more channels than REVERSED_FROM runs as a convolution
 (REVERSE_TCOL_EFFICIENT_THRESHOLD).
 """
 
@@ -156,9 +156,9 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc. For float32, the kernel allocates four buffers as large as the cell
-    state, otherwise eight biases and three buffers. Inputs 18 and 19 of an LSTM are its output state and its cell state
-    (kernels/lstm_shared.h).
+    """Replay unidirectional_sequence_lstm.cc. The kernel allocates buffers as large as the cell state: four for
+    float32, and three for integers. For integers, the kernel also allocates eight biases. Inputs 18 and 19 of an LSTM
+    are its output state and its cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)

@@ -12,7 +12,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 Options = Mapping[str, Any]
 FLOAT32, INT32, INT16 = 0, 2, 7
-"""The option `T` of TFLM's signal operators has one of these values of TensorType (schema.fbs)."""
+"""Values of TensorType (schema.fbs) that the option `T` of TFLM's signal operators may have."""
 ELEMENT_BYTES: Mapping[int, int] = {FLOAT32: 4, INT32: 4, INT16: 2}
 KISS_FACTORS = 264
 """The struct kiss_fft_state has two ints and 64 factors before its twiddle factors (kissfft/_kiss_fft_guts.h)."""
@@ -90,8 +90,8 @@ def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _fft_state(options: Options, abi: Abi) -> int:
-    """Return the number of bytes of kiss_fftr_alloc: pointers, a complex FFT of half the length, a buffer and twiddle
-    factors.
+    """Return the number of bytes that kiss_fftr_alloc takes for pointers, a complex FFT of half the length, a buffer
+    and twiddle factors.
     """
     half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
     return 3 * size_of("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)

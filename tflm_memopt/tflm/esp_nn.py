@@ -11,9 +11,9 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, St
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""If a padded input of a depthwise convolution has at most this many bytes, ESP-NN buffers the whole input."""
+"""Maximum size in bytes of the padded input of a depthwise convolution that ESP-NN buffers as a whole."""
 WHOLE_INT16 = 48 * 1024
-"""ESP-NN buffers an input as a whole if input and filter have at most this many bytes as int16."""
+"""Maximum size in bytes of input and filter as int16 for which ESP-NN buffers the whole input."""
 
 
 def rows() -> Mapping[str, Kernel]:

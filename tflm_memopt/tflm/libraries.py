@@ -18,7 +18,7 @@ class Library:
     name: Kernels
     rows: Mapping[str, Kernel]
     orders: Mapping[str, KernelOrder]
-    """Orders in which the kernels access their tensors, as far as they are known."""
+    """Known orders in which kernels access their tensors."""
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
@@ -26,9 +26,9 @@ def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
 
 
 def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of unidirectional_sequence_lstm.cc before February 2023, which accesses most tensors three times
-    and frees temporary tensors only at its end. Input 18 replaces the intermediate tensor of the hidden state, because
-    the two tensors have equal scales.
+    """Replay Prepare of unidirectional_sequence_lstm.cc before February 2023. Prepare accesses most tensors three
+    times, and frees temporary tensors only at its end. Input 18 replaces the intermediate tensor of the hidden state,
+    because the two tensors have equal scales.
     """
     cell = node.elements("i19")
     yield from temps(node, "i21 i0 i4 i8 i1 i2 i3 i5 i6 i7 i9 i10 i11 i12 i13 i14 i15 i16 i17 o0 i18 i19 i1")

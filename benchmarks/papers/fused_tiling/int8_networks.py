@@ -94,8 +94,8 @@ NETWORKS: Mapping[str, Published] = {
 
 
 def row(name: str) -> dict[str, int]:
-    """Return the size in bytes of the original model, of the rewritten model on one device, and of the largest of ten
-    devices.
+    """Return the size in bytes of the original model, of the rewritten model on one device, and of the largest part on
+    ten devices.
     """
     net = SameZeroPoint()
     made = [net.input((1, NETWORKS[name].side, NETWORKS[name].side, 3))]

@@ -18,7 +18,7 @@
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
 #define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have fewer rows than this number. */
+#define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have fewer than TMO_MAX_EXTENT rows. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
@@ -30,7 +30,7 @@
 #define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of indices, each byte counts as a channel. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* An LSTM has this number of multipliers, and as many shifts. */
+#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, which has as many shifts. */
 #define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
@@ -40,21 +40,21 @@
  * TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
-#define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is n plus this number. */
+#define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is TMO_ROOM_FOR_PIXELS + n. */
 #define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
 #define TMO_MVE_TILE 4608 /* Maximum number of input bytes that a convolution for Helium, RISC-V or ESP-NN copies to scratch at a time. */
 #define TMO_ESP_TILE 2048 /* Maximum scratch in bytes for a call of ESP-NN that computes several pixels of a depthwise convolution. */
 #define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
 #define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator in bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV pads a copied row of a window to whole words if the row has at most this number of bytes. */
-#define TMO_BLOCK_PIXELS 6 /* For 3x3 windows, TMO_PACKING_DSP_DEPTHWISE computes this number of adjacent output pixels at once. */
-#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies windows of at most this number of bytes into a buffer. */
+#define TMO_SHORT_ROW 16 /* Maximum size in bytes of a copied row of a window that TMO_PACKING_DSP_CONV pads to whole words. */
+#define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once for 3x3 windows. */
+#define TMO_GATHERED_BYTES 200 /* Maximum size in bytes of a window that CONV copies into a buffer on cores with the DSP extension. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
-#define TMO_FEW_BYTES 80 /* On every core, CONV copies windows of at most this number of bytes into a buffer. */
-#define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only if it has at least this number of output channels. */
-#define TMO_MANY_CHANNELS 16 /* If large windows consist of whole rows, CONV copies them only for at least this number of output channels. */
+#define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
+#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels for which CONV copies windows of more than TMO_FEW_BYTES. */
+#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV copies large windows of whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
 /* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
@@ -215,10 +215,10 @@ enum {
   TMO_PART_LINK = 8, /* TMO_PART_LINK supports TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
-  /* On the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes. On cores without the DSP
-   * extension, the library always contains TMO_PART_CONV_SUMS. */
+  /* On cores with the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes. On cores without the
+   * DSP extension, the library always contains TMO_PART_CONV_SUMS. */
   TMO_PART_CONV_SUMS = 11,
-  TMO_PART_CONV_STEPS = 12, /* On the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
+  TMO_PART_CONV_STEPS = 12, /* With the DSP extension, TMO_PART_CONV_STEPS runs CONV with one input channel if a window's bytes are not adjacent. */
   /* On cores with the DSP extension, TMO_PART_DEPTHWISE_SUMS runs DEPTHWISE in several passes. On cores without the DSP extension, the library always
    * contains TMO_PART_DEPTHWISE_SUMS. */
   TMO_PART_DEPTHWISE_SUMS = 13,
@@ -238,10 +238,10 @@ enum {
   TMO_PART_DSP_PAIRS_5 = 26,
   TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes several consecutive iterations of one pixel each in one call of a kernel. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
-  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
-  TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
+  TMO_PART_FEW_PIXELS = 29, /* With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
+  TMO_PART_WHOLE_POOLS = 30, /* With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
   TMO_PART_SEVERAL_ROWS = 31, /* TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code. */
-  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8 range. */
+  TMO_PART_CLAMPS = 32, /* With the DSP extension or Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8 range. */
   TMO_PART_DSP_ODD = 33, /* TMO_PART_DSP_ODD runs packed convolutions with an odd number of output channels. */
   TMO_PART_DSP_NARROW = 34, /* TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes. */
   TMO_PART_DSP_SMALL = 35, /* TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights. */
@@ -289,7 +289,7 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
  * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row `y`, counted from the oldest row, is at
- * position `(oldest + y) % depth` of the rolling buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the buffer to
+ * position `(oldest + y) % depth` of the rolling buffer. If a rolling buffer's uint16_t is 0, the next run first sets all bytes of the buffer to
  * `fill`. A successful run advances the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
@@ -337,7 +337,7 @@ typedef struct {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
     /* Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the workspace, at the tensor's offset. */
     uint16_t pushed;
-    uint16_t older; /* Number of earlier rows in the state. The newest of these rows is directly above row 0 of the tensor. */
+    uint16_t older; /* Number of earlier rows in the state. The newest earlier row is directly above row 0 of the tensor. */
   };
 } tmo_tensor;
 
@@ -473,7 +473,7 @@ typedef struct {
   uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads a convolution or pooling window. */
 } tmo_op;
 
-/* Operators first_op to first_op + n_ops - 1 of the program. The iterations of these operators alternate. */
+/* Operators first_op to first_op + n_ops - 1 of the program, whose iterations alternate. */
 typedef struct {
   uint16_t first_op, n_ops;
   /* Offset of the loop counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the index of the next row of each operator. In a tiled

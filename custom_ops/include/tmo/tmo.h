@@ -92,7 +92,7 @@ typedef struct {
 } tmo_stream;
 
 /* Callback through which a program sends rows to other devices and receives rows from them. If a program has TMO_INPUT_LINK, io[n_inputs + n_outputs]
- * points to a tmo_messenger. links/tmo_link.h implements one. */
+ * points to a tmo_messenger. links/tmo_link.h implements a tmo_messenger. */
 typedef struct tmo_messenger tmo_messenger;
 struct tmo_messenger {
   /* Sends or receives one row of a tensor. The argument `what` identifies the tensor, and `row` is the index of the row. If `sent` is true, the

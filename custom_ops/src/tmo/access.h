@@ -119,7 +119,7 @@ static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_pa
  * more pass to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Returns whether this pass over a stripe converts the sums to outputs. Other passes add products to the sums. */
+/* Returns whether pass number `pass` over a stripe converts the sums to outputs. Other passes add products to the sums. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Returns whether an iteration of the operator writes only the channels of one channel group. */

@@ -151,7 +151,7 @@ static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (u
 
 /* The adjacent taps of a kernel that are inside the input, along one axis. */
 typedef struct {
-  uint32_t first; /* index in the kernel of the first tap that is inside the input */
+  uint32_t first; /* index of the first tap that is inside the input */
   uint32_t count;
   uint32_t start; /* input coordinate under the first tap that is inside the input */
 } tmo_taps;

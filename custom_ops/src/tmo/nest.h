@@ -105,7 +105,7 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
 /* Returns the number of bytes that an iteration converts from an external input to int8, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
-/* Returns the index of the first int32 sum that an iteration uses, for an operator that adds up the products of its channel groups. */
+/* For an operator that adds up the products of its channel groups, returns the index of the first int32 sum that an iteration uses. */
 static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t row = (uint32_t)(at->row - tmo_stripe_first(t, at->stripe));
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
@@ -119,7 +119,7 @@ typedef struct {
   uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* Tells which column window contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
+/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
  * stripes whose rows had the same positions in the column windows. */
 typedef struct {
   const tmo_column_window *column_window;
@@ -157,7 +157,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number by which `column` grows for the next tensor row at this place of the column window */
+  uint32_t width; /* number by which `column` grows for the next tensor row that is stored at this place of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

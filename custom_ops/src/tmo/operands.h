@@ -216,8 +216,8 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a window with the addresses `pixels`, for an operator without a window. The function sets each field separately, because compilers call
- * memset() for an initializer. */
+/* Returns a tmo_window with the addresses `pixels` for an operator whose kernel has no window. The function sets each field separately, because
+ * compilers call memset() for an initializer. */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;

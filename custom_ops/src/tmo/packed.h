@@ -141,7 +141,7 @@ TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes,
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* These functions compute a CONV operator with TMO_PACKING_RVV_CONV, like the functions for TMO_PACKING_DSP_CONV. */
+/* These functions compute a CONV operator with TMO_PACKING_RVV_CONV in the same steps as with TMO_PACKING_DSP_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
@@ -163,7 +163,7 @@ TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
-/* Adds n elements of an ADD operator with TMO_PACKING_DSP_ADD. Each element is read before its sum is written. */
+/* Computes n output elements of an ADD operator with TMO_PACKING_DSP_ADD. The inputs of an element are read before the element is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 

@@ -61,7 +61,7 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels that the kernel computes together next. The argument `values` is the number of input values of a pixel, and
+/* Returns the number of output pixels that the kernel computes in its next step. The argument `values` is the number of input values of a pixel, and
  * `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of a row alone, because a
  * single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. Dividing six pixels into four and two would
  * take more instructions. */

@@ -21,7 +21,7 @@ void camera_configure(const camera_config *config);
 /* Begins a frame, whose rows are stored alternately in two buffers of config->width bytes each. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until buffer 0 or 1 holds a complete row, and stores the number of the buffer in *row. */
+/* Waits until buffer 0 or 1 holds a complete row, and stores the buffer's number at the address `row`. */
 camera_status camera_wait_row(int *row);
 
 /* Waits for the end of the frame, and stops the camera. */

@@ -1,4 +1,4 @@
-/* Takes a frame of four rows, and returns the sum of their pixels. The simulated DMA stores rows in its own memory,
+/* Takes a frame of four rows, and returns the sum of its pixels. The simulated DMA stores rows in its own memory,
  * which camera_pixels() reads. */
 #include "camera.h"
 

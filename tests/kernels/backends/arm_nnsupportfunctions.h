@@ -1,4 +1,4 @@
-/* This file replaces CMSIS-NN's header by functions that compute like TFLM. */
+/* This file replaces CMSIS-NN's header by functions that compute the same values as TFLM. */
 #ifndef TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 #define TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 

@@ -26,7 +26,7 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add two RESHAPEs to a computed shape, one on quantized values and one on float32 values."""
+    """Add two RESHAPEs whose new shape is computed, one on quantized values and one on float32 values."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)

@@ -89,8 +89,7 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Measurements of the models in arena_zoo.py. In the model "region", a builtin operator replaced our custom operator.
-"""
+"""Measurements of the models in arena_zoo.py. In the model "region", a builtin operator replaced TMO_REGION."""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),

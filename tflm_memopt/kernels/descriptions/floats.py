@@ -15,7 +15,9 @@ from tflm_memopt.kernels.language import KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
-"""TFLM's LOGISTIC returns 1 above HIGHEST_SIGMOID, and e^x below LOWEST_SIGMOID (cutoff_upper, cutoff_lower)."""
+"""TFLM's LOGISTIC returns 1 for x above HIGHEST_SIGMOID, and e^x for x below LOWEST_SIGMOID (cutoff_upper,
+cutoff_lower).
+"""
 
 
 def number(b: Builder, value: float) -> Reg:

@@ -9,14 +9,14 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization,
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""TFLM accepts this relative error of an int16 SOFTMAX's output scale (micro/kernels/softmax_common.cc)."""
+"""Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""If the logarithm of a scale is this close to a limit, TFLM's choice depends on the C library's rounding."""
+"""Distance of a scale's logarithm from a limit within which TFLM's result depends on rounding in the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
 """Greatest factor and right shift with which the rounded product of an int16 LOGISTIC or TANH fits an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
 MAX_INT16_FACTOR = 1 << 15
-"""An int16 times a factor below this limit fits an int32."""
+"""The product of an int16 and a factor below MAX_INT16_FACTOR fits an int32."""
 
 
 @hint(QUANTIZE)

@@ -5,7 +5,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
-"""A dimension must not exceed this limit, because the C structs `tmo_tensor` and `tmo_op` store it as uint16_t."""
+"""Maximum size of a dimension, because the C structs `tmo_tensor` and `tmo_op` store dimensions as uint16_t."""
 
 
 def executable(op: RowOp) -> str | None:

@@ -29,7 +29,7 @@ class SvdfSizes:
     units: int
     rank: int
     memory: int
-    """An SVDF computes an output from this number of time steps, including the current one."""
+    """Number of time steps from which an SVDF computes an output, with the current time step."""
 
     @property
     def filters(self) -> int:

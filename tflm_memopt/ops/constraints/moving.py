@@ -5,7 +5,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""An operator may move at most this many bytes, because the parser stores an index for each byte."""
+"""Maximum number of bytes that an operator moves, because the parser stores an index for each byte."""
 
 
 def constant_operands(*which: int) -> Constraint:

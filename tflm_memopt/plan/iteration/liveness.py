@@ -37,7 +37,7 @@ class LiveRange:
     replaces: frozenset[TensorId] = frozenset()
     """Inputs that the operator may overwrite when it writes the buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """An iteration's last output byte may overlap these inputs."""
+    """Inputs that an iteration's last output byte may overlap."""
     before_write: Ints | None = None
     """End of the live bytes of a rolling buffer just before each iteration writes, or None for a whole tensor."""
 
@@ -140,7 +140,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
         full = ((moments >= first) & (moments <= last)) * nbytes
         return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
-    # Rows that no operator reads arrive after the group.
+    # If no operator reads the last rows of the input, the last rows arrive after the group.
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(moments))
     if found.depth:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
@@ -191,7 +191,7 @@ def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, befo
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return how many output bytes exist after each iteration, and how many exist at its last read."""
+    """Return how many output bytes exist after each iteration, and how many exist at the iteration's last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before

@@ -13,7 +13,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""The memory map divides each group into at most this number of moments, so that a screen can show them."""
+"""Maximum number of moments of a group in the memory map, so that a screen can show all moments."""
 
 
 @dataclass(frozen=True, slots=True)

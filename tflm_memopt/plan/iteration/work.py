@@ -23,7 +23,7 @@ from tflm_memopt.plan.plan import Role
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD}
 """Packings whose kernels multiply the padding like other pixels, instead of skipping the padding."""
 GROUP_START = 2
-"""Starting a group takes this number of steps, and one more step for each operator."""
+"""Number of steps for starting a group, without one step for each operator."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -121,7 +121,7 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
     if m.together == 1 or not len(at):
         return 0
     starts = np.diff(at, prepend=-2) != 1
-    if m.nest.tile > 1:  # A call computes only tiles of one stripe that lie below each other.
+    if m.nest.tile > 1:  # The tiles of one call have the same stripe and the same columns.
         each = m.iterations
         starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())

@@ -10,14 +10,14 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.nest import Ints
 
 MOVES_TOGETHER = 4
-"""A COPY with at most this number of moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
+"""Maximum number of moves of a COPY that finds the input rows of several output rows at once (`FEW_MOVES`)."""
 SHORT = 16
-"""If a core can load unaligned words, copying up to this number of bytes takes a fixed number of instructions."""
+"""Maximum number of bytes that a core with unaligned loads copies in a fixed number of instructions."""
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
-    """Each kernel call copies as many rows as `runs` states. If `by_row` is true, tmo_copy_rows() copies the rows. If
-    `rolling` is true, an operand is in a rolling buffer.
+    """The argument `runs` has the number of rows that each kernel call copies. If `by_row` is true, tmo_copy_rows()
+    copies the rows. If `rolling` is true, an operand is in a rolling buffer.
     """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])

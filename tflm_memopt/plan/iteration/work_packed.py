@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows,
 from tflm_memopt.plan.nest import Ints
 
 THREE = 3
-"""widen_three() in tmo_conv_dsp.c copies window rows of this number of bytes for several pixels at once."""
+"""Size in bytes of the window rows that widen_three() in tmo_conv_dsp.c copies for several pixels at once."""
 _NINE = 3, 3, 1
 """Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4

@@ -16,7 +16,7 @@ from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stri
 from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
-"""tmo_conv_sums() reads the input once for this number of channels."""
+"""Number of channels for which tmo_conv_sums() reads the input once."""
 
 
 def _conv(w: Windows, done: Work) -> Work:

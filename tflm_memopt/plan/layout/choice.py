@@ -53,7 +53,7 @@ class Cores:
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Return a variable for each model and core, which is 1 if the core runs the model.
+        """Return a variable for each model and core. The variable is 1 if the core runs the model.
 
         The argument `busy` has the work of each model, and `whole` is at least the sum of all work.
         """

@@ -1,8 +1,8 @@
 """Places the buffers of several models in one arena.
 
-The method is chapter 6 of Minakova's thesis, applied to rows. Models that never run together may share all bytes, and
-models that run at the same time share none. Outputs that a model retains, and bytes that it needs after a pause, are
-not overwritten by other models.
+The method comes from chapter 6 of Minakova's thesis, but works on rows. Models that never run together may share all
+bytes, and models that run at the same time share none. No other model overwrites the outputs that a model retains, or
+the bytes that a model needs after a pause.
 """
 
 from collections.abc import Collection, Mapping, Sequence

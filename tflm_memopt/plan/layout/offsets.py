@@ -52,7 +52,7 @@ class Reversible:
     forward: Constraints
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Maps the index of a buffer to its size in bytes if the group computes its rows from last to first."""
+    """Maps the index of a buffer to the buffer's size in bytes in a reversed group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class _Neighbours:
     """Buffers that are live together with another buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, its neighbours with two minimum distances: for a neighbour above, and for a neighbour below."""
+    """For each buffer, a triple for each neighbour: its index, and the minimum distances if it is above or below."""
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 

@@ -2,8 +2,8 @@
 
 The live bytes only depend on the set of completed operators (Ahn et al., Ordering Chaos: Memory-Aware Scheduling of
 Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). Among sets with equally many completed operators,
-a beam search keeps a few sets with the lowest peaks. An operator that fits into the peak and does not increase the live
-bytes runs at once, which never raises the peak.
+a beam search keeps a few sets with the lowest peaks. If an operator fits into the peak and does not increase the live
+bytes, the search runs the operator at once, because the peak cannot rise.
 """
 
 from collections.abc import Mapping

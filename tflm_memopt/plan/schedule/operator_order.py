@@ -22,7 +22,7 @@ SECONDS = 0.1
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """With a streamed input or several devices, the only possible order is the model's own."""
+    """Return orders to plan. A streamed input or several devices allow only the model's order."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []

@@ -1,10 +1,10 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
-A partial division of the first operators records the bytes of its largest group, and its multiply-accumulates. The
-search drops a partial division if another one of the same operators needs no more bytes and no more
-multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4. The
-search first estimates the size of a group by its peak of live bytes. The search makes exact layouts only for the groups
-of the best division, and then runs once more.
+A partial division of the first operators records the bytes of its largest group, and its multiply-accumulates. If two
+partial divisions have the same operators, the search drops a division that needs at least as many bytes and
+multiply-accumulates as the other. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its
+Figure 4. The search first estimates the size of a group by its peak of live bytes. The search makes exact layouts only
+for the groups of the best division, and then runs once more.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Groups of up to this number of operators are tried at every position of a region."""
+"""Maximum number of operators of the groups that are tried at every position of a region."""
 SLACK = 16
 """Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
 FUSING = 0.5
-"""At least this fraction of the time budget is used to find groups of several operators that run row by row."""
+"""Minimum fraction of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
 """Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
@@ -129,8 +129,8 @@ class Cuts:
         """`settings` has the techniques for groups that compute tiles, or is None if groups may only compute whole
         rows.
 
-        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. `warm` is an
-        earlier search of the same region, whose tiled groups are used if they are optimal.
+        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. The tiled
+        groups of `warm`, an earlier search of the same region, are used if they are optimal.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -205,7 +205,9 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled variants of the largest group, whose bytes are counted slowly but exactly (tiles_any.py)."""
+        """Add tiled variants of the largest group. The bytes of the variants are counted slowly but exactly
+        (tiles_any.py).
+        """
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)

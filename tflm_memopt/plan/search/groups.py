@@ -35,7 +35,7 @@ from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
-"""If an operator has up to this number of operands, all orders of requesting their rows are tried."""
+"""Maximum number of operands of an operator for which all orders of requesting rows are tried."""
 MAX_ORDERS = 8
 
 MOST_MEMBERS = 256
@@ -158,7 +158,7 @@ class Candidate:
     stripes: int = 0
     """Number of stripes of rows, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether the group computes parts of all its outputs in turn. Otherwise, one output follows the other."""
+    """Whether the group computes parts of all its outputs in turn, instead of one whole output after the other."""
     is_reversed: bool = False
     """Whether `nbytes` is the size in reversed row order. A layout may still choose the other row order."""
 

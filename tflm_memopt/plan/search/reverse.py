@@ -1,7 +1,7 @@
 """Finds groups of operators that may compute their rows from last to first.
 
 If an output overwrites the freed bytes of its input, the output starts a little below the input. After many groups, the
-outputs are at the lower end of the arena. Reversed groups move outputs up again. In a reversed group, addresses are
+outputs are at the lower end of the arena. In a reversed group, an output starts a little above its input. Addresses are
 mirrored, so the lowest buffer becomes the highest.
 """
 

@@ -1,9 +1,9 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
 A partial solution has the groups of the first operators, and the tensors in slow memory after these operators. The cost
-of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory. A
-group with tensors in slow memory gets a layout at once. Groups without tensors in slow memory get a layout only in the
-best division.
+of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory.
+The layout of a group with tensors in slow memory is computed as soon as the search finds the group. Other groups get a
+layout only in the best division.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that places a group's buffers outside slow memory, and returns the number of bytes of fast memory."""
 MOST_CHOSEN = 3
-"""If a group has more outputs than this number, either all or none of them are in slow memory."""
+"""If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
 
 
 @dataclass(frozen=True, slots=True)

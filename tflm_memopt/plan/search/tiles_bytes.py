@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """How many columns of a tensor a buffer holds at four moments, for one operator that reads the tensor."""
+    """Number of columns in a tensor's buffer at four moments, for one operator that reads the tensor."""
 
     reading: int
     """Number of columns in the buffer while the reader runs."""
@@ -70,7 +70,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that computes `made` rows per stripe from the last `rows` input rows."""
+    """Return `Reader.windows` of an operator that computes `made` rows per stripe and reads the last `rows` rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 

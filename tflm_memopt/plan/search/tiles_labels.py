@@ -16,7 +16,7 @@ class Skip(NamedTuple):
     end: int
     stop: int
     lag: int
-    """Number of columns by which the ADD of a skip connection runs behind the operator that the search adds."""
+    """Number of columns by which the ADD of a skip connection lags behind the operator that the search adds."""
 
 
 class State(NamedTuple):
@@ -29,7 +29,7 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe: of the input of the next operator that keeps sums, or else of the group's output."""
+    """Rows per stripe in the input of the next operator that keeps sums or, without sums, in the group's output."""
     sums: int
     """Bytes that stay live after the next operator that keeps sums, or -1 if no operator keeps sums."""
     late: bool

@@ -29,7 +29,7 @@ class Settings:
     """Number of rows of a streamed input that arrive together."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Up to this height of a feature map, one stripe of all rows is tried, too."""
+    """For feature maps of at most this height, the search also tries a single stripe with all rows."""
     tile: int = 1
     """Number of columns per iteration, or a number above the tensor's width for whole rows."""
     at_once: int = 1
@@ -42,11 +42,11 @@ class Settings:
     """Number of channels that a chain of layers computes at a time. The value 0 means all channels."""
     overlap: bool = True
     max_overhead: float = 4.0
-    """Limit of the multiply-accumulates, as a multiple of those of the original model."""
+    """Limit of the multiply-accumulates, as a multiple of the original model's multiply-accumulates."""
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, as a multiple of the time in whole rows."""
     epsilon: float = 1e-4
-    """A plan that takes more bytes must save at least this fraction of the original model's multiply-accumulates."""
+    """Minimum fraction of the original model's multiply-accumulates that a plan must save if it takes more bytes."""
 
     @property
     def once(self) -> Settings:

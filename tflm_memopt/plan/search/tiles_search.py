@@ -1,7 +1,8 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. The search
-drops a partial group if another one with the same state needs no more bytes and no more multiply-accumulates.
+The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. If two
+partial groups have the same state, the search drops a group that needs at least as many bytes and multiply-accumulates
+as the other.
 """
 
 from collections import defaultdict
@@ -34,7 +35,7 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated search time in seconds: for each state, and for each partial group with this state."""
+"""Estimated search time in seconds: for each state, and for each partial group of a state."""
 
 MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""
@@ -147,7 +148,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # An ADD runs a whole number of tiles later than its inputs.
+        tile = self.settings.tile  # The delay between an ADD and its inputs is a whole number of tiles.
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -312,7 +313,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # The buffers keep all rows for skip connections.
+        in_step = all(s.rows <= advance for s in demand.skips)  # Stripes of a skip connection share no rows.
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)

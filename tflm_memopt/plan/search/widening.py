@@ -14,7 +14,7 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_on
 
 Placed = TypeVar("Placed")
 MARGIN = 1 / 64
-"""Wider tiles rarely save this fraction of a group's bytes."""
+"""Fraction of a group's bytes that wider tiles rarely save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class GroupForms:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the layout of the cheapest variant that fits in `nbytes` bytes, or None.
 
-        `place` returns a layout of the whole model of at most `nbytes` bytes, or None.
+        `place` returns a layout of the whole model if the layout needs at most `nbytes` bytes, and otherwise None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
@@ -114,7 +114,7 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return how many pixels each stage computes at once or has scratch for."""
+    """Return the tile widths of all stages, then the pixels computed at once, and then the pixels of the scratch."""
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
     stages = zip(group.stages, chain.ops[group.first : group.last], strict=True)

@@ -30,7 +30,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """Operators whose output pixels each depend on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators whose float32 results may change if rows and columns are exchanged, because they add values."""
+"""Operators that add values. Their float32 results may change if rows and columns are exchanged."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -39,7 +39,7 @@ MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""An exchange of axes must save at least this number of buffered bytes for each byte that it transposes."""
+"""Minimum number of buffered bytes that an exchange of axes must save for each transposed byte."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 

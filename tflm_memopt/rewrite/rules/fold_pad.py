@@ -1,4 +1,4 @@
-"""Folds PAD into the convolutions that read it."""
+"""Folds PAD into the convolutions that read the padded tensor."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""Changes right matrices of BATCH_MATMUL that have too many rows for the library. Transposes left matrices with adj_x.
+"""Changes right matrices of BATCH_MATMUL that have too many rows for the library, and transposes left matrices if adj_x
+is set.
 
 Large right matrices occur in attention over long sequences. The rule transposes a right matrix, or divides the matrix
 into parts. Each part gives some columns of the product. The order in which values are added stays the same.

@@ -1,7 +1,7 @@
 """Converts long windows, for example on raw audio, to windows of few rows. Each row has several samples.
 
 The new operator computes several outputs of the original operator from one window. For each output, the new filter has
-a copy of the original filter. From one copy to the next, the weights move by one original stride. Samples outside the
+a copy of the original filter. Each copy starts one original stride after the previous copy. Samples outside the
 original window have a weight of zero. The samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. In pools and in float32
@@ -23,7 +23,7 @@ from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.rewrite.rules.rule import NewOps, has, has_rows, without_padding
 
 MOST_OUTPUTS = 64
-"""The new operator computes at most this number of original outputs from one window."""
+"""Maximum number of original outputs that the new operator computes from one window."""
 
 
 class _Form(NamedTuple):

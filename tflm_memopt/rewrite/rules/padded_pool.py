@@ -1,7 +1,7 @@
 """Splits a pool whose windows are long and whose input is padded.
 
-Each window that reaches into the padding becomes a global pool over its samples. The windows inside the input become
-one pool without padding, which long_window.py converts.
+Each window that reaches into the padding becomes a global pool over the window's samples inside the input.
+The windows inside the input become one pool without padding, which long_window.py converts.
 """
 
 from collections.abc import Iterator

@@ -42,7 +42,7 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self) -> Mapping[int, Ops]:
-        """Map the index of the old operator to the new operators. The last new operator gets the old index."""
+        """Map the old operator's index to the new operators. The last new operator gets the old operator's index."""
         return {self.op.index: (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))}
 
     def supported(self) -> Graph | None:
