@@ -216,7 +216,8 @@ void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
   depthwise_in_c(2 * turns, taps, constants, out, pixels, channels, step, range);
 }
 
-void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out) {
+/* If the function were inlined, GCC would warn about fields of `job` that a caller with a list of taps does not set. */
+TMO_OWN_FRAME void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out) {
   static const int8_t relu[3] = {INT8_MIN, INT8_MIN, INT8_MAX};
   const uint32_t channels = job->first + job->more;
   for (; job->pixels > 0; --job->pixels, job->column += (int32_t)job->stride, out += channels) {

@@ -245,7 +245,9 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
       const int8_t *from[TMO_PACKED_PIXELS];
       const int8_t *const *pixels = row + kx;
       if (stride > 1) {
-        for (uint32_t p = 0; p < n; ++p) from[p] = pixels[p * stride];
+        from[0] = pixels[0];
+        from[1] = pixels[stride];
+        for (uint32_t p = 2; p < n; ++p) from[p] = pixels[p * stride];
         pixels = from;
       }
       tile = widen_each(pixels, tile, n, channels);
