@@ -112,6 +112,11 @@ def refused_forms() -> Iterator[tuple[str, bytes]]:
             )
         ),
     )
+    for kind in ("ADD", "SUB"):
+        for activations in ("INT8", "INT16"):
+            net = Net(activations=activations)
+            x = net.input((1, 4, 4, 2))
+            yield "takes no output scale", net.model(net.binary(kind, x, x, out=(4e-12, 0)))
     net = Net()
     yield "it has no GELU", net.model(net.unary("GELU", net.input((1, 4, 4, 2)), options=schema.GeluOptionsT()))
 

@@ -1,9 +1,9 @@
 """Finds operators that TFLM rejects, because no kernel exists, a type is unsupported, or a limit in Prepare is
 exceeded.
 
-Sources of the limits: tensorflow/lite/micro/kernels/{batch_matmul,concatenation,expand_dims,fill,l2norm,mirror_pad,
-pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,batch_to_space_nd,split,split_v,strided_slice_common,
-transpose_common}.cc.
+Sources of the limits: tensorflow/lite/micro/kernels/{add_common,batch_matmul,batch_to_space_nd,concatenation,
+expand_dims,fill,l2norm,mirror_pad,pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,split,split_v,
+strided_slice_common,sub_common,transpose_common}.cc.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model, describe
 from tflm_memopt.model.recurrent import UNROLL
+from tflm_memopt.ops.quant import ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT, add_output_factor
 from tflm_memopt.rewrite.known import evaluated
 from tflm_memopt.rewrite.parts import MOST_JOINED
 from tflm_memopt.tflm.accepted import FORMS, accepts
@@ -38,6 +39,7 @@ REPLACED: Mapping[str, str] = {
     "TILE": "replace it by tf.broadcast_to",
     "DENSIFY": "convert it without Optimize.EXPERIMENTAL_SPARSITY",
 }
+VARIED = "remove it if its output is always the same, or quantize with examples for which its output varies"
 FLOAT_ONLY: Mapping[str, str] = {
     "EXP": "use tf.nn.softmax along one axis or tf.sigmoid, which contain it, or leave it out of the model",
     "LOG": "use tf.nn.log_softmax, which contains it, or leave it out of the model",
@@ -139,6 +141,8 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
         )
     elif limit := _limit(op, node):
         yield f"its {op.type} {limit}", FIX_BATCH if of_shapes else OTHERS
+    elif op.type in ("ADD", "SUB") and outputs[0] in ("INT8", "INT16") and not _sums_fit(node):
+        yield f"its {op.type} takes no output scale that is far below the input scales", VARIED
 
 
 def _types(names: Sequence[str]) -> str:
@@ -152,6 +156,15 @@ def _types_hint(op: Op, node: Node) -> str:
     if op.type in WEIGHTS or op.type == "DEQUANTIZE" or used & {"UINT8", "FLOAT16"}:
         return FULL_INT8
     return FLOAT_ONLY.get(op.type, "convert its inputs to a type that it takes, or replace it")
+
+
+def _sums_fit(node: Node) -> bool:
+    """Return whether TFLM accepts the scales of an int8 or int16 ADD or SUB. For other scales, Prepare() aborts."""
+    scales = [t.quantization.scale[0] for t in (*node.inputs[:2], node.outputs[0]) if t and t.quantization]
+    if len(scales) < 3 or not min(scales) > 0:
+        return True
+    left_shift = INT16_ADD_LEFT_SHIFT if node.dtype("o0") == "INT16" else ADD_LEFT_SHIFT
+    return add_output_factor(2 * max(scales[:2]), scales[2], left_shift) < 1
 
 
 def _limit(op: Op, node: Node) -> str:
