@@ -49,15 +49,15 @@ FOLDERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """If the field `page` is empty, the table is only printed."""
+    """If the field `page` is empty, the script prints the table and changes no page."""
 
     page: str
     name: str
     make: Callable[..., str]
     folders: Sequence[str] = ()
-    """Options that name the folders from which the table is made, such as --models."""
+    """Options that name the folders from which a table of the documentation is made, such as --models."""
     timed: bool = False
-    """Whether the table has times measured on this machine. The option --check ignores such tables."""
+    """Whether the table has times measured on this machine. The option --check ignores a table with measured times."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

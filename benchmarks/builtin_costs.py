@@ -1,8 +1,8 @@
 """Fit the costs of TFLM's kernels to counted instructions and write tflm_memopt/analysis/builtin_costs.json.
 
-Non-negative least squares find how many instructions a kernel takes for each multiplication, each stored value and so
-on (analysis/builtin_work.py). The errors of the estimates are measured with the networks of tests/unseen.py, which are
-not used for the fit.
+A fit by non-negative least squares finds how many instructions a kernel takes for each multiplication, each stored
+value and so on (analysis/builtin_work.py). The errors of the estimates are measured with the networks of
+tests/unseen.py, which are not used for the fit.
 
 Usage: python benchmarks/builtin_costs.py
 """
@@ -36,7 +36,9 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""A family has a list for each model: the numbers of instructions of Invoke() and of each operator."""
+"""A family has a list for each model. The list has the number of instructions of Invoke(), and then the number of
+instructions of each operator.
+"""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
@@ -111,7 +113,7 @@ def fit(core: str, families: Families) -> dict[str, Any]:
 
 
 def rounded_up(share: float) -> float:
-    """Round up, so that the stated error is at least the actual error."""
+    """Round an error up, so that the stated error is at least the actual error."""
     return math.ceil(1000 * share) / 1000
 
 

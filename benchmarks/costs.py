@@ -5,10 +5,10 @@
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, in tiles of
-two to eight columns, and with a random tiling. Non-negative least squares find how many instructions a kernel takes for
-each multiplication, each stored value and so on (analysis/costs.py). The errors of the estimates are measured with the
-networks of tests/unseen.py, which are not used for the fit. The option --cores leaves the costs of all other cores
-unchanged.
+two to eight columns, and with a random tiling. A fit by non-negative least squares finds how many instructions a kernel
+takes for each multiplication, each stored value and so on (analysis/costs.py). The errors of the estimates are measured
+with the networks of tests/unseen.py, which are not used for the fit. The option --cores leaves the costs of all other
+cores unchanged.
 """
 
 import argparse
@@ -53,8 +53,8 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Each network is converted for all targets in PROGRAMS. A core runs programs for its own target and for more general
-targets.
+"""Each network is converted for all targets in PROGRAMS. A core runs programs for the core's own target and for more
+general targets.
 """
 KEPT = ROOT / "build/costs"
 DIGITS = 4
@@ -63,7 +63,7 @@ CARE = 0.75
 LARGER_ERROR = 1.02
 """The fit of a kernel omits a cost if the omission makes the error at most LARGER_ERROR times as large."""
 MORE = 4
-"""The script draws MORE times as many other random networks as networks with rare kernels."""
+"""For each network with rare kernels, the script draws MORE other random networks."""
 EFFORT = 0.01
 """Effort of the search for the plans whose instructions are counted. The estimated costs do not depend on the quality
 of plans, so a low effort is enough.
@@ -92,7 +92,9 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Return plans of random networks. The plans come from a file if an earlier fit has saved the file."""
+    """Return plans of random networks. If an earlier fit has saved the plans to a file, the plans are read from the
+    file.
+    """
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -103,7 +105,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Return plans of random networks. Plans that the checker refuses are left out."""
+    """Return plans of random networks. Leave out plans that the checker refuses."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -163,8 +165,8 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Count the instructions of plans. Plans that are too large for the core or need a libm are left out. Raises
-    RuntimeError if an output byte is wrong.
+    """Count the instructions of plans. Leave out plans that are too large for the core, and plans that need a libm.
+    Raises RuntimeError if an output byte is wrong.
     """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))

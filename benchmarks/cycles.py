@@ -5,9 +5,9 @@
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
 benchmarks/speed.py does. Cycles are computed from Arm's published timings of instructions (cycles_rules.py). Without
---board, the flash has no wait states. Arm publishes no timings for Cortex-M33 and M7. For M33 and M7, the script
-applies the rules of M4 and states a range of cycles whose error is unknown. The file cycles_published.json compares
-published cycles with estimates.
+--board, the script assumes flash without wait states. Arm publishes no timings for Cortex-M33 and M7. For M33 and M7,
+the script applies the rules of M4 and states a range of cycles whose error is unknown. The file cycles_published.json
+compares published cycles with estimates.
 """
 
 import argparse
@@ -62,8 +62,8 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Raises RuntimeError if an output byte is wrong. If `fewest` is true, the planner looks for the plan with the
-    fewest instructions.
+    """Raises RuntimeError if an output byte is wrong. If the argument `fewest` is true, the planner looks for the plan
+    with the fewest instructions.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}

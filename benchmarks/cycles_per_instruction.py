@@ -1,8 +1,8 @@
 """Compute the cycles of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
 
 Programs of public models, random networks and examples/networks run under QEMU. A run simulates the flashes of all
-known boards at once. Non-negative least squares divide a kernel's cycles into cycles per instruction and additional
-cycles per iteration.
+known boards at once. A fit by non-negative least squares divides a kernel's cycles into cycles per instruction and
+additional cycles per iteration.
 
 Usage: python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 """
@@ -47,12 +47,14 @@ PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (
 AT_ONCE = 12
 """Maximum number of programs in one run of QEMU. In one run, `cycles_plugin.c` records at most 63 inferences."""
 Rates = list[float]
-"""Cycles of an operator, of an instruction or of an iteration. The first two numbers are a lower and an upper bound of
-the cycles without wait states. Each further number is the number of wait cycles for a type of flash.
+"""Cycles of an operator, of an instruction or of an iteration. The list `Rates` begins with a lower and an upper bound
+of the cycles without wait states. Each further number of `Rates` is the number of wait cycles for a type of flash.
 """
 Matrix = NDArray[np.float64]
 LARGER_ERROR = 1.5
-"""If a fit without cycles per iteration has at most LARGER_ERROR times the error, the simpler fit is used."""
+"""The simpler fit has no cycles per iteration. The script uses the simpler fit if the simpler fit's error is at most
+LARGER_ERROR times the error of the other fit.
+"""
 LEAST_SAMPLES = 4
 """If fewer than LEAST_SAMPLES operators use a kernel, the kernel's fit has no coefficient for iterations."""
 
@@ -103,7 +105,7 @@ def counted(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTi
 def rates(found: Sequence[Counted]) -> tuple[dict[str, Rates], dict[str, Rates]]:
     """Return the cycles per instruction and the additional cycles per iteration of each kernel.
 
-    The cycles per instruction have the additional key "" for the average of all kernels.
+    The cycles per instruction also have the key "", which stands for the average of all kernels.
     """
     of_kernel: dict[str, list[Counted]] = defaultdict(list)
     for one in found:
@@ -130,8 +132,9 @@ def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
 
 
 def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
-    """Return the cycles per instruction and per iteration. All iterations of a kernel may have similar numbers of
-    instructions, so cycles per iteration are left out if the error hardly grows without them.
+    """Return the cycles per instruction and per iteration. The cycles per iteration are 0 if a fit without cycles per
+    iteration has a similar error. A fit without cycles per iteration is good if all iterations of a kernel have similar
+    numbers of instructions.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 
@@ -176,7 +179,9 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Dense layers have a separate entry, because they read each weight only once and gain nothing from a cache."""
+    """Dense layers have a separate entry, because dense layers read each weight only once and gain nothing from a
+    cache.
+    """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
     return {"": _rates([row for row in rows if row not in dense], waits), "FULLY_CONNECTED": _rates(dense, waits)}

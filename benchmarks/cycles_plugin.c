@@ -4,8 +4,8 @@
  * builds this plugin and reads its output.
  *
  * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`.
- * After a segment, the program adds the segment's ticks to a counter of 8 bytes (tests/cores/runner.c). The counters
- * are at address `marks`. Counter i counts the ticks of operator i of the model. */
+ * At the end of a segment, the program adds the segment's ticks to a counter of 8 bytes (tests/cores/runner.c). The
+ * counters of ticks are at the address `marks`. Counter i counts the ticks of operator i of the model. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* the operator and both blocks of the edge in one number, or 0 if the entry is empty */
+  uint64_t key; /* key of an entry: the operator and the two blocks that the edge connects, or 0 if the entry is empty */
   uint64_t count;
 } edge;
 
@@ -62,13 +62,13 @@ typedef struct {
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* an address may be in any of `ways` cache lines */
+  uint64_t lines, ways, clock, last; /* number of cache lines of the cache; number of cache lines in which an address may be stored */
 } cache;
 
 typedef struct {
   uint64_t wait, line, prefetch; /* number of wait cycles, size of a cache line in bytes, and 1 if the flash prefetches a line */
   cache code, data;
-  bool unified;                 /* whether code and constants share one cache, `code` */
+  bool unified;                 /* whether constants are in the same cache as code (field `code`) */
   uint64_t now, free;
   uint64_t current;
   uint64_t ahead, ahead_ready;
@@ -243,7 +243,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* If a memory page ends between two instructions, QEMU gives only the sum of their lengths. */
+/* If a memory page ends between two instructions, QEMU gives only the sum of the instructions' lengths. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

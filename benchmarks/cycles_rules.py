@@ -3,8 +3,8 @@
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
 0439 (M4, sections 3.3.1 and 3.3.2). Two rules of M3 and M4 are not in the manuals, but in jnk0le's measurements
 (github.com/jnk0le/random, commit 3dfc2ab, "pipeline cycle test"). A load waits for a preceding store. A 32-bit load
-instruction that lies in two words of code is not pipelined. The model assumes that an instruction's cycles depend only
-on the previous instruction.
+instruction that lies in two words of code is not pipelined. The cycle model assumes that an instruction's cycles depend
+only on the previous instruction.
 """
 
 import functools
@@ -116,8 +116,8 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. If the loaded value is the address of the
-    load or store, no cycle is saved.
+    """Whether a load or store directly after a load takes one cycle less. A load or store whose address was just loaded
+    never takes one cycle less.
     """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""
@@ -130,7 +130,9 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of an instruction that follows a given instruction, as if no branch were taken."""
+        """Return the cycles of the instruction `one` after the instruction `before`. If `one` is a branch, the branch
+        is not taken.
+        """
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -173,21 +175,23 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state: "1 to
-3 depending on the alignment and width of the target instruction, and whether the processor manages to speculate the
-address early". The cycle model uses 3 cycles for LDR PC and 2 cycles for all other branches, which fits measured
+"""Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state for P:
+"1 to 3 depending on the alignment and width of the target instruction, and whether the processor manages to speculate
+the address early". The cycle model uses 3 cycles for LDR PC and 2 cycles for all other branches, which fits measured
 programs best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""Number of cycles of a division. The manuals state 2 to 12 cycles, depending on the quotient's leading bits."""
+"""Number of cycles of a division. The manuals state 2 to 12 cycles for a division, depending on the quotient's leading
+bits.
+"""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take the fewest
-cycles.
+"""A multiplication with a product of 64 bits takes 3 to 5 cycles. A multiply-accumulate with a product of 64 bits takes
+4 to 7 cycles. Products of small factors take the fewest cycles.
 """
 _SMALL = {
     "store": 2,

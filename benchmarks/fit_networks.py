@@ -1,7 +1,7 @@
-"""Draw networks from seeds. The script costs.py fits its estimates of instructions to these networks.
+"""Draw networks from seeds. The script costs.py fits the estimates of instructions to these random networks.
 
-A seed selects one family of networks, such as image classifiers or rare operators. Seeds from KNOWN_FROM on give the
-networks of tests/known.py.
+A seed selects one family of networks, such as image classifiers or rare operators. Each seed from KNOWN_FROM on selects
+a network of tests/known.py.
 """
 
 import math
@@ -191,7 +191,9 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network that may have any operator, as in the random tests. If `wide` is true, activations are int16."""
+    """Draw a network that may have any operator, as in the random tests. If the argument `wide` is true, activations
+    are int16.
+    """
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -299,7 +301,9 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window. Each new row updates the sums."""
+    """Draw networks that average a sliding window. When a row enters the window, the network updates the sums of the
+    window.
+    """
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))

@@ -43,7 +43,9 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """`pad` is the padding at the top and left. If `same` is true, TFLite's padding SAME is used."""
+        """The argument `pad` is the padding at the top and at the left. If the argument `same` is true, TFLite's
+        padding SAME is used.
+        """
         _, h, w, deep = self.shape(x)
         after = [
             max(0, (o - 1) * s + k - p - n) for o, s, k, p, n in zip(out, stride, kernel, pad, (h, w), strict=True)
@@ -109,7 +111,9 @@ class Builder:
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except channels. If `keep` is true, the averaged dimensions stay with size 1."""
+        """Add MEAN over all dimensions except channels. If the argument `keep` is true, the averaged dimensions stay
+        with size 1.
+        """
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)

@@ -1,4 +1,5 @@
-"""Make the README's table of RAM and time of public models on a board, before and after a conversion.
+"""Make the README's table of the RAM and the time of public models on a board. The table has figures of the original
+models and of the rewritten models.
 
 Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimated milliseconds
 (docs/targets.md). The original model runs with CMSIS-NN's kernels.

@@ -1,5 +1,5 @@
-"""Draw models of single operators from seeds. The script builtin_costs.py counts instructions of the models and fits
-the costs of TFLM's kernels to these counts.
+"""Draw models of single operators from seeds. The script builtin_costs.py counts the instructions of the models. The
+script fits the costs of TFLM's kernels to the counted instructions.
 """
 
 import random
@@ -316,8 +316,8 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int, operators: int = PER_MODEL) -> bytes:
-    """The argument `number` is the seed of the random model. With a smaller number `operators`, the model has only the
-    first operators.
+    """The argument `number` is the seed of the random model. The argument `operators` is the number of operators in the
+    model. A model with fewer operators has the first operators of the larger model.
     """
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")

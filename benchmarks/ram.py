@@ -1,4 +1,4 @@
-"""Make a table of each model's RAM before and after its conversion."""
+"""Make a table of the RAM of each original model and of each rewritten model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +21,8 @@ TITLES = (
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """The table has a row for an input in the arena and a row for a streamed input. If `--int8-io` changes a model, the
-    table has two more rows for the changed model.
+    """Return one row for the input in the arena, and one row for a streamed input. If `--int8-io` changes the model,
+    also return two rows for the changed model.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

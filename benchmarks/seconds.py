@@ -1,4 +1,4 @@
-"""Measure the processor time of `optimize` and `explore`, both with `--int8-io`, for each model of a folder."""
+"""Measure the processor time of `optimize --int8-io` and of `explore --int8-io` for each model of a folder."""
 
 import time
 from pathlib import Path

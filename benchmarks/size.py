@@ -2,8 +2,8 @@
 
 For a model, the script links a program with the model's NAME_library.c. The size of the linked program includes code
 from libc and libgcc, but not the model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column
-`stack` is the maximum stack of an inference under QEMU at -O2. The script fails if .data or .bss is not empty, because
-the library must not have variables.
+`stack` is the maximum number of stack bytes of an inference under QEMU at -O2. The script fails if .data or .bss is not
+empty, because the library must not have variables.
 """
 
 import subprocess
@@ -49,7 +49,7 @@ class Size:
 
 
 def whole(core: Core) -> Size:
-    """The file tmo_cores.c is left out, because it has the executor a second time."""
+    """Leave out the file tmo_cores.c, because it has a second copy of the executor."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, LEVEL, (), source, Path(folder)) for source in wanted]

@@ -1,8 +1,8 @@
 """Count the instructions of one inference on an emulated core, and the instructions of TFLM's kernels.
 
-The script converts each .tflite file of the folder for the core, with `--int8-io`. The plans compute no value twice.
-The script does not count operators that the rewritten model leaves to TFLM. Equal instruction counts do not mean equal
-cycles. TFLM's figures include the interpreter (`-O2`, GCC 12.2).
+The script converts each .tflite file of a folder with `--int8-io`, for the target of the core. The plans compute no
+value twice. The script does not count operators that the rewritten model leaves to TFLM. Equal instruction counts do
+not mean equal cycles. The instructions of TFLM include those of its interpreter (`-O2`, GCC 12.2).
 """
 
 import json

@@ -55,7 +55,8 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Replace the table `name` in the text of a page, and return the new text. Raises ValueError without such a table.
+    r"""Replace the table `name` in the text of a page, and return the new text. Raises ValueError if the page has no
+    table `name`.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
     'a <!-- t:begin -->
@@ -83,7 +84,7 @@ def _found(text: str, name: str) -> re.Match[str]:
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the sorted .tflite files of a folder. Raises ValueError if the folder has no .tflite file."""
+    """Return the sorted .tflite files of a folder. Raises ValueError if the argument `folder` has no .tflite file."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         raise ValueError(f"{folder} has no .tflite files")

@@ -1,7 +1,7 @@
 """Count the instructions of an inference on one and on two emulated Cortex-M33.
 
-Each core's instructions are counted while it runs alone, without barriers. After the count, both cores run the model
-together, and the output bytes are compared with the output bytes of one core.
+The script counts each core's instructions while only this core runs, without barriers. After the count, both cores run
+the model together, and the output bytes are compared with the output bytes of one core.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""List the RAM of many networks before and after their conversion, and the reasons why TFLM runs some operators."""
+"""For each of many networks, list the RAM of the original and of the rewritten model, and the reasons why TFLM runs
+some operators.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Build the Arduino library from arduino/, custom_ops/ and examples/shapes.
 
 The folder FOLDER/tflm-memopt can be copied into a sketchbook's `libraries` folder. The file
-FOLDER/tflm-memopt-VERSION.zip contains this folder for "Add .ZIP Library". The build copies the C library to src/,
+FOLDER/tflm-memopt-VERSION.zip contains the same folder for "Add .ZIP Library". The build copies the C library to src/,
 because Arduino follows no symbolic links. The build also converts the sketches' models.
 
 Usage: python scripts/arduino.py [-o FOLDER] (default: build/arduino)

@@ -32,6 +32,6 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Replace links to files outside docs/ by their text, because the site does not contain these files."""
+    """Replace links to files outside docs/ by their text, because the site has no files from outside docs/."""
     docs = Path(config["docs_dir"])
     return OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)

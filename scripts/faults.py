@@ -34,14 +34,14 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""The script does not run this test, because the test fails for every planted fault."""
+"""The script does not run OWN_TEST, because OWN_TEST fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """A test run that takes more than SECONDS seconds counts as failed."""
 WITHOUT_HOOK = (
     'import sys\nsys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]\n'
 )
-"""Python runs this code at its start, and then imports the copied package instead of the installed package."""
+"""Python runs the code in WITHOUT_HOOK first, and then imports the copied package instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ class Fault:
 class Outcome:
     fault: str
     caught: str
-    """The tests that found the fault: "named", "quick" or "slow". The value is "survived" if no test failed."""
+    """The tests that found the fault: "named", "quick" or "slow". If no test failed, the field `caught` is
+    "survived".
+    """
     test: str
     seconds: float
 
@@ -125,7 +127,8 @@ class Copy:
     def write(self, file: str, text: str) -> None:
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # Python compares .pyc times only in whole seconds.
+        # Python compares the times of .py and .pyc files only in whole seconds.
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
@@ -157,7 +160,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """If `named` is true, run only the tests that the planted fault names."""
+    """If the argument `named` is true, run only the tests that the planted fault lists."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

@@ -32,14 +32,14 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Programs for any core use these kernels, which compute several outputs at once with vectors."""
+"""Programs for any core use the kernels in PIXELS, which compute several outputs at once with vectors."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""The C name of each kernel ends with the text beside the kernel. A host compiles the kernels as plain C loops."""
+"""Each pair has the end of a kernel's C name, and the kernel. A host compiles the kernels in PACKED as C loops."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
@@ -52,13 +52,15 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. An argument without an expression keeps its name."""
+    """C expressions for the kernel's arguments. The C expression of an argument that is not in `given`
+    is the argument's name.
+    """
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """Maps the first line of each C function that calls the kernel to the arguments of the call."""
+    """The keys are the first lines of C functions that call the kernel. The values are the arguments of the calls."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -66,7 +68,9 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """Each call passes constants as the last arguments, so that a compiler can remove these parameters."""
+    """Return the first line of an inlined C function. Each call of an inlined function passes constants as the last
+    arguments, so that a compiler can remove the last parameters.
+    """
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 
@@ -231,7 +235,8 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes `turns` adjacent, aligned elements at once.
+    """Return a kernel that computes several adjacent, aligned elements at once. The argument `turns` is the number of
+    elements.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """

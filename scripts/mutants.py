@@ -50,7 +50,9 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Each area of the source has files and tests. The tests of an area run in the listed order."""
+"""Each area of the source has a pattern of file names, and a list of tests. The tests of an area run in the listed
+order.
+"""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

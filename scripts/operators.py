@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Almost all operators have these constraints, so the page lists the constraints only once."""
+"""Almost all operators have the constraints in ALL, so the site's page on operators lists ALL only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
@@ -32,9 +32,9 @@ exceeds one of its limits. For each operator that stays builtin, `tflm-memopt in
 what to change.
 
 The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE divides each
-number by the scale. If the quotient fits an int32, the output equals TFLM's output. If QUANTIZE's quotient is NaN or
-does not fit an int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient
-that does not fit an int32 saturates.
+number by the scale. If the quotient fits an int32, QUANTIZE's output equals TFLM's output. If the quotient is NaN or
+does not fit an int32, the result of TFLM's QUANTIZE depends on the core. In tflm-memopt's QUANTIZE, NaN becomes the
+zero point, and a quotient that does not fit an int32 saturates.
 
 `python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site has a longer
 version of this page, with all limits and all rules that simplify a model.

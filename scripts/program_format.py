@@ -47,10 +47,12 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Each key follows TMO_ in the names of C constants, such as RESIZE in TMO_RESIZE_NEAREST."""
+"""The names of C constants begin with TMO_ and a key, such as the key RESIZE in TMO_RESIZE_NEAREST."""
 GLUE = "\0"
 WORD, BYTE = 4, 9
-"""Each line of a drawing shows WORD bytes of a struct. A byte is at least BYTE characters wide."""
+"""Each line of a drawing shows WORD bytes of a struct. In a drawing, a byte is at
+least BYTE characters wide.
+"""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -215,8 +217,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a C union. Fields without comments share a line. Padding between fields is
-    declared as a field, because some compilers do not align fields.
+    """Fields that share bytes are in a C union. Consecutive fields without comments are in the same line of C. Padding
+    between fields is declared as a field, because some compilers do not align fields.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -309,7 +311,7 @@ def kinds_def() -> str:
 
 
 def drawing(record: type) -> Iterator[str]:
-    """If fields share bytes, the drawing shows their names side by side."""
+    """If fields share bytes, a drawing shows the fields' names side by side."""
     layout = layout_of(record)
     names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
     edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})
@@ -325,7 +327,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """If a field continues in the next line of the drawing, only its first part has the field's name."""
+    """If a field continues in the next line of a drawing, only the field's first part has the field's name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""

@@ -21,9 +21,10 @@ def _cell(text: str) -> str:
 
 
 BOARDS = """This table has the bytes of each board that `fit` and `--board` use. The columns *RAM* and *flash* have all
-bytes that a program may use. A single array cannot be larger than *largest block*. The column *external* has the bytes
-of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap
-and, if there is one, the Arduino core. The column *radio* has the RAM and the flash that the radio stack adds.
+bytes that a program may use. The column *largest block* has the size of the largest possible array. The column
+*external* has the bytes of PSRAM or SDRAM. The column *core* has the RAM and the flash of an empty firmware: start-up
+code, serial port, heap and, if there is one, the Arduino core. The column *radio* has the RAM and the flash that the
+radio stack adds.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
 exceed the *largest block* of RAM. `fit` does not count your own variables, the objects of interpreter and resolver, or
@@ -36,15 +37,15 @@ cycles](cycles.md) depend on the wait states.
 
 **Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash.
 
-* The model file is counted exactly.
+* The size of the model file is exact.
 * A rewritten model needs the C library. The library's size is the sum of the parts that the model needs. The parts were
-  measured on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). If two parts share code, the sum
-  counts the shared code twice. M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the sizes measured on
-  RV32.
-* TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
-  CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). TFLM's code was measured on one core: {source}. If a kernel
-  was not measured, its size is estimated as the median of all measured kernels. The sizes differ for other versions of
-  TFLM, for CMSIS-NN and for larger resolvers.
+  measured on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). If two parts of the library
+  share code, the sum counts the shared code twice. M7 and M33 use the sizes measured on Cortex-M4, and Xtensa uses the
+  sizes measured on RV32.
+* TFLM's interpreter takes {interpreter:,} B of flash. Each TFLM kernel that a model needs takes more flash: the four
+  kernels CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX take {four:,} B. TFLM's code was measured on one core:
+  {source}. If a kernel was not measured, its size is estimated as the median of all measured kernels. The sizes differ
+  for other versions of TFLM, for CMSIS-NN and for larger resolvers.
 """
 
 

@@ -1,7 +1,7 @@
 """Installs two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, for tests of the C++ adapter.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). The version "SPRING" is TFLM of
-March to May. Arduino's library manager has the same version. The version "SPRING" uses TfLiteRegistration, and declares
+March to May, and is also in Arduino's library manager. The version "SPRING" uses TfLiteRegistration, and declares
 kTfLiteAbort in kernels/circular_buffer.h. The version "AUTUMN" is TFLM of October. The version "AUTUMN" uses
 TFLMRegistration, and declares kTfLiteAbort in micro_context.h.
 

@@ -1,6 +1,7 @@
 """Print the project's version, or set it in all files except CHANGELOG.md.
 
-If files state different versions, the exit status is 1. With `--tag v1.2.3`, the version is compared with the tag.
+If files state different versions, the exit status is 1. With `--tag v1.2.3`, the project's version is compared with the
+tag.
 
 Usage: python scripts/version.py [--tag TAG] [VERSION]
 """

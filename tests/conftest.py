@@ -82,7 +82,7 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Return the number of random cases, which is a quarter of the argument if only quick tests run."""
+    """Return `count`, the number of random cases, or a quarter of `count` if only quick tests run."""
     return max(2, count // 4) if os.environ.get(QUICK) else count
 
 

@@ -65,7 +65,7 @@ def micro_speech(
     multiplier: int = 8,
     classes: int = 4,
 ) -> bytes:
-    """Add a network like TFLM's micro_speech, with a depthwise layer that computes several channels from one."""
+    """Add a network like TFLM's micro_speech, whose depthwise layer has several outputs per channel."""
     return classifier(net, depthwise(net, net.input(shape), kernel, stride, multiplier=multiplier), classes)
 
 
@@ -304,7 +304,7 @@ def densenet(net: Net) -> bytes:
 
 
 def shuffled(net: Net) -> bytes:
-    """Add layers like ShuffleNet's without the shuffle, in which half of the channels bypass the convolutions."""
+    """Add layers like ShuffleNet's, but without a shuffle. Half of the channels bypass the convolutions."""
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
         first, second = split(net, y, 3, 2)
@@ -373,7 +373,7 @@ def ecg(net: Net) -> bytes:
 
 
 def gesture(net: Net) -> bytes:
-    """Add a gesture network for an accelerometer, whose three axes are the columns."""
+    """Add a gesture network, whose input columns are the three axes of an accelerometer."""
     y = net.pool(conv(net, net.input((1, 128, 3, 1)), 8, (4, 3)), kernel=(3, 3), stride=(3, 3), kind="MAX_POOL_2D")
     y = net.pool(conv(net, y, 16, (4, 1)), kernel=(3, 1), stride=(3, 1), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 16, activation="RELU")), 4)

@@ -172,8 +172,8 @@ class Net:
         return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
 
     def int4(self, y: int) -> int:
-        """Store the filter of the last operator as int4. Each byte has two values, and the first value is in the lower
-        four bits.
+        """Store the filter of the last operator as int4. Each byte of the filter holds two values, and the first value
+        is in the lower four bits.
         """
         filter_ = self.graph.tensors[self.graph.operators[-1].inputs[1]]
         values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4
@@ -289,7 +289,7 @@ class Net:
         return [self.tensor((channels,), dtype, None, data=data, scales=product.tolist())]
 
     def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
-        """Add an output tensor. Its scale covers most sums of `taps` random products."""
+        """Add an output tensor whose scale covers most sums of `taps` random products."""
         spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
         if self.activations == "INT16":
             return self.tensor(shape, "INT16", (out[0] if out else spread / 50, 0))

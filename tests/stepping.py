@@ -1,4 +1,4 @@
-"""Runs two models that keep a state under TFLM, one inference after the other."""
+"""Runs two models with a state in TFLM, one inference after the other."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Count the inferences in which the outputs of two models differ. Few different outputs are an error."""
+    """Count the inferences in which the outputs of two models differ. At least `least` outputs must be different."""
     both = [interpreter(model, ARENA) for model in (original, rewritten)]
     graph = read(original).graph
     rng = np.random.default_rng(seed)

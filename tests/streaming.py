@@ -212,7 +212,7 @@ def filled(seed: int = 10) -> bytes:
 
 
 def assigned_nowhere(seed: int = 11) -> bytes:
-    """Return a model with a variable that no operator assigns, for which TFLM allocates no bytes."""
+    """Return a model with a variable that no operator assigns. TFLM allocates no bytes for the variable."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

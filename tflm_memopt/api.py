@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""Maximum number of operators of a network for which the search for each device spends full effort."""
+"""Maximum length of a network, in operators, for which the search for each device runs with full effort."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
@@ -79,9 +79,9 @@ def optimize(
 
     The argument `model` has the bytes of a .tflite model, or the path of a .tflite file or of C source with the model.
     For an App, which has several models, the options are defaults for each model. The argument `name` is the model's
-    name in the report and in file names, by default the file's name. The callback `progress` gets the name of the
-    current step, the number of finished parts, and the number of all parts. OptimizeOptions in options.py lists all
-    options.
+    name in the report and in file names. The default is the name of the model's file. The callback `progress` gets the
+    name of the current step, the number of finished parts, and the number of all parts. OptimizeOptions in options.py
+    lists all options.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -117,17 +117,18 @@ def optimize_devices(
 ) -> OptimizedDevices:
     """Split a network among several linked devices. Each device of the network gets its own model.
 
-    The plans of all devices are checked together. `devices` is the number of devices. Device 0 has the input and gets
-    the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such as
-    "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference. The estimate
-    requires a clock. The argument `cut` has the index of the first operator on device 1, on device 2, and so on. If
-    `cut` is given, no operator is divided among devices.
+    The plans of all devices are checked together. The argument `devices` is the number of devices. Device 0 has the
+    input and gets the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such
+    as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an inference. The estimate requires a
+    clock. The argument `cut` has the index of the first operator on device 1, on device 2, and so on. If `cut` is
+    given, no operator is divided among devices.
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
-    `memory` states each device's RAM for the arena and flash for the model, such as "20kB,128kB", or only the RAM. With
-    `memory` and a link, the result is the fastest split that fits. With `memory` alone, the result is the split that
-    fits and sends the fewest bytes. Without `memory`, the largest device needs as little memory as possible. The option
-    `board` names the board of every device, with the clock and the core for the estimates.
+    `memory` has two sizes for each device: the RAM for the arena and the flash for the model, such as "20kB,128kB". The
+    flash may be omitted. With `memory` and a link, the result is the fastest split that fits. With `memory` but without
+    a link, the result is the split that fits and sends the fewest bytes. Without `memory`, the largest device needs as
+    little memory as possible. The option `board` names the board of every device, with the clock and the core for the
+    estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. Raises the errors of optimize() for each device's model.
@@ -181,7 +182,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
         part = min(1.0, SHORT_NETWORK / len(network.graph.ops))
         changed: OptimizeOptions = {"max_instructions": None}
-        if limited:  # Dead channels were removed before the network was split.
+        if limited:  # The network has lost its dead channels before the split.
             changed = {"effort": part * asked.options.effort, "fold": False}
         return optimize_planned(data, name=name, progress=progress, **OptimizeOptions(**{**own, **changed}))
 
@@ -196,11 +197,11 @@ def combine_registers(
     place: bool = False,
     folders: Sequence[str | PathLike[str]] = (),
 ) -> Generated:
-    """Combine the register accesses of a C driver where its behaviour stays the same.
+    """Combine register accesses of a C driver without changing the behaviour of the driver.
 
-    The argument `description` is a CMSIS-SVD file, or a header that uses register_words.h. With `place`, the function
-    chooses the positions of register fields even if the description gives them. The argument `folders` has the folders
-    of the driver's headers.
+    The argument `description` is a CMSIS-SVD file, or a header that uses register_words.h. If the
+    argument `place` is true, the function chooses the positions of register fields even if the description gives
+    positions. The argument `folders` has the folders of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -254,11 +255,11 @@ def explore(
     and lowered.
 
     The argument `model` has the types that optimize() accepts. For an App, one frontier combines the plans of all
-    models. The argument `cost` is "macs", or estimated "instructions" or "time" on the core. For the costs
-    "instructions" and "time", plans with several tile widths are tried. Without a board or core, the default cost is
-    "macs". The default is "time" for a board with modelled cycles, and "instructions" for any other board or core.
-    ExploreOptions in options.py lists all options. With a board, each point of the frontier reports the board's free
-    RAM and flash.
+    models. The argument `cost` is "macs", "instructions" or "time". Instructions and times are estimates for the core.
+    If the cost is "instructions" or "time", plans with several tile widths are tried. Without a board or core, the
+    default cost is "macs". The default is "time" for a board with modelled cycles, and "instructions" for any other
+    board or core. ExploreOptions in options.py lists all options. With a board, each point of the frontier reports the
+    board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
@@ -315,10 +316,10 @@ def fit(
     """Return how a model fits on boards (boards.json) before and after optimize().
 
     The argument `optimized` is the result of optimize(). For an application, all models share RAM and flash. The
-    argument `names` has the ids of boards or files that describe boards, by default all known boards. The argument
-    `packed` is the model with weights packed for a target. The packed model is used for boards that can run it, unless
-    only the generic model fits. The argument `on` has the results of optimize() for single boards, by board id. Raises
-    UsageError for an unknown board.
+    argument `names` has ids of boards, or files that describe boards. The default is all known boards. The argument
+    `packed` is the model with weights packed for a target. On a board that can run the packed model, the generic model
+    is used only if the packed model does not fit. The argument `on` has the results of optimize() for single boards, by
+    board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

@@ -58,7 +58,7 @@ Code = Literal[
 ]
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""A word of at least this length matches every name that contains the word."""
+"""A word of at least SHORTEST characters matches every name that contains the word."""
 
 
 class MemoptError(Exception):
@@ -78,7 +78,7 @@ class MemoptError(Exception):
         super().__init__(what)
 
     def to_json(self) -> dict[str, str]:
-        """Return the error as `--json` prints it."""
+        """Return the error as the JSON object that `--json` prints."""
         return {"what": self.what, "code": self.code, "file": self.file, "where": self.where, "hint": self.hint}
 
     def __str__(self) -> str:

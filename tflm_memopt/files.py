@@ -52,7 +52,7 @@ def read_model(path: Path) -> bytes:
     """Return the bytes of a .tflite file, or of the model in a C or C++ source file.
 
     A file that does not start like a model is refused before its remaining bytes are read. Raises UsageError if the
-    file cannot be read or is not regular (a pipe, a device), and ModelError if it holds no model.
+    file cannot be read or is not regular (a pipe, a device), and ModelError if the file holds no model.
     """
     with _reading(path):
         if (path / "saved_model.pb").is_file():
@@ -94,7 +94,7 @@ class Loaded(NamedTuple):
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """Return a model's bytes and name. By default, a model's name is its file's name. Raises the errors of
+    """Return a model's bytes and name. By default, the name is the name of the model's file. Raises the same errors as
     read_model().
     """
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
@@ -130,7 +130,7 @@ def name_fault(name: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Return whether Windows opens a device under the given name."""
+    """Return whether Windows opens a device, instead of a file, if a program opens the file `name`."""
     return name.partition(".")[0].rstrip(" ").casefold() in DEVICES
 
 
@@ -140,7 +140,8 @@ def same_on_disk(name: str) -> str:
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the contents of files by path below `folder`. In the name of a file, "/" separates folders.
+    """Map the path of each file below `folder` to the contents of the file. In the name of a file, "/" separates
+    folders.
 
     Raises UsageError for names that lead out of the folder, are invalid on some system, or differ only in case.
     """
@@ -159,7 +160,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # open() would raise ValueError
+    if "\0" in str(path):  # Without the check, open() would raise ValueError.
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield
@@ -203,7 +204,7 @@ def for_reports(path: Path) -> Path:
 def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) -> list[Path]:
     """Write all files and return their paths. If one file cannot be written, no file is written at all.
 
-    Missing folders are created, and removed after a failure. An interrupt waits until all files are written. Raises
+    Missing folders are created, and removed after a failure. Ctrl-C has no effect until all files are written. Raises
     UsageError if a path is not writable, or if a file would overwrite a model in `sources`.
     """
     for source in sources:
@@ -213,7 +214,7 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
             with _writing(path):
-                if path.is_dir():  # A file cannot replace a folder.
+                if path.is_dir():  # A file must not replace a folder.
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         for path, temporary in written:
             with _writing(path):
@@ -225,8 +226,8 @@ def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) ->
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. The stack `undo` gets functions that remove the file
-    and new folders.
+    """Write `data` to a temporary file in the folder of `path`. The stack `undo` gets functions that remove the
+    temporary file and the new folders.
     """
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
@@ -243,7 +244,9 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends. Python passes Ctrl-C to the main thread only."""
+    """Delay Ctrl-C until the block ends. Outside the main thread, the block runs without a delay, because Python passes
+    Ctrl-C only to the main thread.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -272,15 +275,15 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the umask of the process, which Python can read only by setting it."""
+    """Return the umask of the process. Python has no function that reads the umask without setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of `files` is the input file `model`. The argument `what` is the word for the input file
-    in the message.
+    """Raise UsageError if one of the files to write is the input file `model`. The argument `what` is the word that an
+    error message uses for the input file.
     """
     for path in files:
         if path.exists() and model.exists() and path.samefile(model):

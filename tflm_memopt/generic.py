@@ -1,4 +1,4 @@
-"""Writes a result with the writer of its type, which convert/saved.py or apps/saved.py registers.
+"""Writes a result with the function that convert/saved.py or apps/saved.py registers for the result's type.
 
 Modules that define types of results need not import code that writes files.
 """
@@ -17,5 +17,7 @@ def files(
     inputs: Sequence[Any] = (),
     folder: Path = Path(),
 ) -> Mapping[str, bytes]:
-    """The argument `folder` is the folder that the report page names."""
+    """Return the files that the user requested for a result. Other modules register a function for each class of
+    results.
+    """
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")

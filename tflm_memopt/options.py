@@ -28,10 +28,10 @@ class Option:
     about: str
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that converts a text or a value, and raises UsageError if it is invalid."""
+    """Function that converts a text or another value, and raises UsageError for an invalid value."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line, by default `--` and the option's name."""
+    """Flags on the command line. None stands for `--` and the option's name."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:

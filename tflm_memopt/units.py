@@ -119,7 +119,7 @@ def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
 
 
 def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapping[str, int] | DeviceMemory:
-    """Parse the sizes of fast and slow memory, or a device's RAM and flash, as pools() and device_memory() do."""
+    """Parse the sizes of fast and slow memory like pools(), or a device's RAM and flash like device_memory()."""
     if isinstance(said, Mapping) or (isinstance(said, str) and "=" in said):
         return pools(said)
     return device_memory(said)

@@ -29,7 +29,9 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Arena bytes that Stahl's thesis implies for the int8 example of chapter 4, before and after channels are tiled."""
+"""Arena bytes that Stahl's thesis implies for the int8 example of chapter 4: for the untiled network, and for the
+network with tiled channels.
+"""
 
 
 @dataclass(frozen=True, slots=True)

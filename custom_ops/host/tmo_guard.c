@@ -20,7 +20,7 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are the state and the slow memory */
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are for the state and the slow memory */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
@@ -76,8 +76,8 @@ static void allow_waiting(guard *g, const void *program, const tmo_arena *a, con
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Allows the program to write the positions of the rolling buffers, which change when a run begins or ends. If `filled` is true, the function allows
- * the program to write all bytes of the buffers. */
+/* Allows the program to write the positions of the rolling buffers, which change when a run begins or ends. If the argument `filled` is true,
+ * allow_standings() also allows the program to write all bytes of the rolling buffers. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -188,7 +188,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 2) * sizeof *io); /* the last two entries are for the state and the slow memory */
+  void **io = malloc((n_io + 2) * sizeof *io); /* the last two entries of `io` are for the state and the slow memory */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this header run a program on the host. After every iteration, the functions check that the program has written only bytes of the
- * arena that it may write. */
+/* The functions of this header run a program on the host. After every iteration, the functions of this header check whether the program has written
+ * bytes of the arena that the program must not write. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 
@@ -26,8 +26,8 @@ typedef struct {
   const void *source; /* the tmo_source of an external input, the address of all rows of a streamed input, or NULL */
 } tmo_arena;
 
-/* After a forbidden write, `byte` is the arena offset of the first wrongly written byte. A negative `byte` lies before the
- * arena. */
+/* After a forbidden write, the field `byte` is the arena offset of the first wrongly written byte. If the field `byte` is negative, the wrongly
+ * written byte lies before the arena. */
 typedef struct {
   uint32_t iterations; /* number of completed iterations */
   uint32_t op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions run core 0 and core 1 of a program in two POSIX threads of the host. */
+/* The functions of this header run core 0 and core 1 of a program in two POSIX threads of the host. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 

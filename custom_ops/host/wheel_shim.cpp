@@ -2,8 +2,8 @@
 /* This file registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
  *
  * The declarations of this file repeat the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks the
- * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load the wheel's library before
- * this library, because this library uses symbols of the wheel. */
+ * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load the library of the
+ * tflite-micro wheel before this library, because this library uses symbols of the wheel. */
 #include <cstddef>
 #include <cstdint>
 
@@ -71,7 +71,7 @@ void *OutputData(const tflite::micro::TfLiteContext *context, const tflite::micr
   return tflite::micro::GetEvalOutput(context, node, k)->data.data;
 }
 
-/* If `threads` is true, programs for two cores run in two threads. The field `jitter` is the seed of random delays of the threads. */
+/* If the variable `threads` is true, programs for two cores run in two threads. The variable `jitter` is the seed of random delays of the threads. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -90,7 +90,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 /* Sets the picture that models with an external input read. The caller keeps ownership of the picture's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
-/* Sets the slow memory of the models that use slow memory. The caller keeps ownership of the memory. */
+/* Sets the slow memory of the models that use slow memory. The caller keeps ownership of the slow memory. */
 extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.data = data;
   tmo::memory.bytes = bytes;

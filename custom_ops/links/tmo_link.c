@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Positions of the fields in a message's head. Numbers in the head are little-endian. The head has these fields in order: the bytes 'T' and 'M', the
- * sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index of the
- * tensor, the index of the row, the size of the row, the CRC of the row, and half of a CRC of all other fields. */
+/* Positions of the fields in a message's head. The numbers in a message's head are little-endian. The head has these fields in order: the bytes 'T'
+ * and 'M', the sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index
+ * of the tensor, the index of the row, the size of the row, the CRC of the row, and half of a CRC of all other fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
 /* Computes CRC-32 (IEEE 802.3), four bits at a time. */
@@ -44,7 +44,7 @@ static int32_t take(tmo_link *link, uint8_t from, uint8_t *to, uint32_t room) {
   return n;
 }
 
-/* Discards received bytes until they begin with a valid head. */
+/* Discards received bytes until the first received byte begins a valid head. */
 static tmo_status take_head(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   for (;;) {
@@ -91,7 +91,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives a row directly into the arena. No operator reads the row before all its bytes have arrived. */
+/* Receives a row directly into the arena. No operator reads the row before all bytes of the row have arrived. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
@@ -134,7 +134,8 @@ static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, co
   link->to = what->to;
 }
 
-/* Completes a message that the previous inference did not send completely. The function sends zeros, so that the receiver finds the next head. */
+/* Completes a message that the previous inference did not send completely. end_message() sends zeros instead of the missing bytes, so that the
+ * receiver finds the head of the next message. */
 static tmo_status end_message(tmo_link *link, uint8_t to) {
   static const uint8_t zeros[16] = {0};
   tmo_peer *const peer = &link->peers[to];
@@ -151,7 +152,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* The number of the inference is unknown until a message of this program has arrived. */
+  if (!link->joined) return TMO_ERROR_LINK; /* The number of the inference is unknown until a message of the same program has arrived. */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With these functions, devices that run one network together exchange rows of tensors. No other part of the library calls the functions of this
- * header.
+/* With the functions of this header, devices that run one network together exchange rows of tensors. No other part of the library calls the functions
+ * of this header.
  *
- * A message has a head of TMO_LINK_HEAD bytes and a row of a tensor. The head names the program, the inference, the tensor and the row. The programs
- * of the sender and of the receiver both determine the next message, so the receiver compares each message with the expected message. The run ends
- * with an error status if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages and messages
- * of earlier inferences. The next inference has a new number, so an error in one inference does not affect the next inference.
+ * A message has a head of TMO_LINK_HEAD bytes and a row of a tensor. The head of a message names the program, the inference, the tensor and the row.
+ * The programs of the sender and of the receiver both determine the next message, so the receiver compares each message with the expected message.
+ * The run ends with an error status if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages
+ * and messages of earlier inferences. The next inference has a new number, so an error in one inference does not affect the next inference.
  *
- * A tmo_transport carries the bytes of messages to another device. A transport may deliver a message in several pieces. The code is C11, allocates no
- * memory and has no global variables. */
+ * A tmo_transport carries the bytes of messages to another device. A transport may deliver a message in several pieces. The code for links is C11,
+ * allocates no memory and has no global variables. */
 #ifndef TMO_LINK_H_
 #define TMO_LINK_H_
 
@@ -23,14 +23,14 @@ extern "C" {
 /* Callbacks that carry the bytes of messages to and from other devices, in order. The callback poll() may wait. The callbacks send() and receive()
  * must return at once. */
 typedef struct {
-  /* Sends bytes to the device `peer` until all bytes are sent or the buffer is full. The function returns the number of sent bytes, or a negative
-   * number if the connection is broken. */
+  /* Sends bytes to the device `peer` until all bytes are sent or the transport's buffer is full. send() returns the number of sent bytes, or a
+   * negative number if the connection is broken. */
   int32_t (*send)(void *context, uint8_t peer, const uint8_t *bytes, uint32_t count);
-  /* Copies bytes that have arrived from the device `peer`. The function returns the number of copied bytes, or a negative number if the connection is
+  /* Copies bytes that have arrived from the device `peer`. receive() returns the number of copied bytes, or a negative number if the connection is
    * broken. */
   int32_t (*receive)(void *context, uint8_t peer, uint8_t *bytes, uint32_t room);
-  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If `sends` is true, the function may return as soon as more
-   * bytes can probably be sent. The function returns the number of milliseconds that have passed. */
+  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If the argument `sends` is true, poll() may return as soon
+   * as more bytes can probably be sent. poll() returns the number of milliseconds that have passed since the call. */
   uint32_t (*poll)(void *context, uint8_t peer, bool sends, uint32_t milliseconds);
   void *context;
 } tmo_transport;
@@ -38,7 +38,7 @@ typedef struct {
 /* The state of the messages that a device exchanges with one other device. All fields of a tmo_peer are zero at the start. */
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t have;    /* number of received bytes of the current message, including its head */
+  uint32_t have;    /* number of received bytes of the current message, including the message's head */
   uint32_t skip;    /* number of bytes that must still be received and discarded */
   uint32_t owed;    /* number of unsent bytes of a message that the previous inference did not complete */
   uint16_t came;    /* number of messages that were received from the device in this inference */
@@ -66,21 +66,21 @@ typedef struct {
   uint32_t sent, received; /* total numbers of bytes of messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The first inference has the number
- * `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. To detect a restart of
- * device 0, choose another value of `first` after each restart. */
+/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The number of the first inference is
+ * the argument `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. To detect a
+ * restart of device 0, call tmo_link_open() with another argument `first` after each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 
 /* Call tmo_link_begin() before each inference, even if the previous inference has failed. */
 void tmo_link_begin(tmo_link *link);
 
-/* Waits until bytes arrive from another device, after tmo_push() has returned TMO_WAIT. The function returns TMO_OK if tmo_push() can be called
- * again. The function returns TMO_ERROR_LINK if no bytes have arrived in time. After TMO_ERROR_LINK, the caller must set the tmo_stream of the run to
- * zero. */
+/* Waits until bytes arrive from another device, after tmo_push() has returned TMO_WAIT. tmo_link_wait() returns TMO_OK if tmo_push() can be called
+ * again. tmo_link_wait() returns TMO_ERROR_LINK if no bytes have arrived before the timeout. After TMO_ERROR_LINK, the caller must set the tmo_stream
+ * of the run to zero. */
 tmo_status tmo_link_wait(tmo_link *link);
 
-/* Runs one inference, and waits for the rows of other devices. The function calls tmo_link_begin(), and then calls tmo_push() until the inference
+/* Runs one inference, and waits for the rows of other devices. tmo_run_linked() calls tmo_link_begin(), and then calls tmo_push() until the inference
  * ends. */
 tmo_status tmo_run_linked(const void *program, void *const *io, void *workspace, tmo_link *link);
 

@@ -37,8 +37,8 @@ static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link)
   if (settle(d, peer, link) && link->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, link);
 }
 
-/* Sends the frames to all devices, because a device may wait for its frame while this device waits for a third device. Returns whether all frames
- * were sent and acknowledged. */
+/* Sends the frames to all devices. A device may wait for a frame of this device while this device waits for a third device. Returns whether all
+ * frames were sent and acknowledged. */
 static bool flush_all(const tmo_datagrams *d) {
   bool done = true;
   for (uint8_t i = 0; i < d->n_devices; ++i) {
@@ -73,7 +73,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives. If `sends` is true, the function waits until the frame has room for more bytes. */
+/* Waits until a byte arrives. If the argument `sends` is true, wait_for() waits until the frame has room for more bytes. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_link *const link = link_to(d, peer);

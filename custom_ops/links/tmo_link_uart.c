@@ -19,7 +19,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return 1;
 }
 
-/* Waits until a byte arrives. If `sends` is true, the function waits at most a millisecond. */
+/* Waits until a byte arrives. If the argument `sends` is true, wait_for() waits at most a millisecond. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_uarts *const uarts = (const tmo_uarts *)context;
   tmo_uart *const link = link_to(uarts, peer);
@@ -27,7 +27,7 @@ static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milli
   uint32_t passed = 0;
   while (link != NULL && !link->has_ahead && passed < most) {
     const int32_t n = sends ? 0 : link->read(link->port, &link->ahead, 1);
-    if (n < 0) break; /* the next call of receive() returns the error */
+    if (n < 0) break; /* the next call of receive() returns the error of read() */
     link->has_ahead = n > 0;
     passed = uarts->milliseconds() - begun;
   }

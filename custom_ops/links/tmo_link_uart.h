@@ -14,9 +14,10 @@ extern "C" {
 
 /* The UART to one other device. The callbacks read() and write() must not wait. */
 typedef struct {
-  /* Reads bytes and returns the number of bytes. The result is 0 if no bytes have arrived, and negative if the port is broken. */
+  /* Reads bytes and returns the number of bytes. read() returns 0 if no bytes have arrived, and a negative number if the port is broken. */
   int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
-  /* Writes bytes and returns the number of accepted bytes. The result is 0 if the port's buffer is full, and negative if the port is broken. */
+  /* Writes bytes and returns the number of accepted bytes. write() returns 0 if the port's buffer is full, and a negative number if the port is
+   * broken. */
   int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
   uint8_t ahead; /* byte that tmo_link_wait() has read from the port before tmo_push() needed it */

@@ -21,7 +21,7 @@ uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image,
   return (uint16_t)(camera->top + nearest(row, image->height, camera->height));
 }
 
-/* These functions widen 5 or 6 bits to 8 bits. The highest value becomes 255. */
+/* The functions widen5() and widen6() widen 5 or 6 bits to 8 bits. The highest argument, 31 or 63, becomes 255. */
 static uint8_t widen5(uint32_t v) { return (uint8_t)(v << 3 | v >> 2); }
 static uint8_t widen6(uint32_t v) { return (uint8_t)(v << 2 | v >> 4); }
 

@@ -97,8 +97,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the operator of the group that writes the tensor, or the last such operator before operator `index`. Returns NULL if no operator before
- * operator `index` writes the tensor. Several operators may have the same output tensor. */
+/* Returns the last operator of the group before operator `index` that writes the tensor. Returns NULL if no operator before operator `index` writes
+ * the tensor. Several operators may have the same output tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -206,8 +206,8 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* Returns whether one call can run all iterations of a group if all input rows exist. The argument `iterations` is the number of the
- * group's iterations. */
+/* Returns whether iterate_all_rows() in tmo_run.c can run all iterations of a group, if all input rows exist. The argument `iterations` is the number
+ * of the group's iterations. */
 static bool runs_whole(const tmo_checker *c, const tmo_group *group, uint32_t iterations) {
   const tmo_op *const op = &c->ops[group->first_op];
   if (group->n_ops > 1 || group->stripes > 0 || !tmo_iterates_rows(op) || tmo_is_message(op)) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file checks whether a build of the library can run a program. A build may lack kernels and other parts of the library. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("Os") /* The check runs once, so it is compiled for size. */
+#pragma GCC optimize("Os") /* A program is checked only once, so the file is compiled for size. */
 #endif
 
 #include "tmo/access.h"
@@ -19,7 +19,7 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
   if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
-  /* a header with too few parts is safe, because tmo_check() and tmo_run() ignore the features of missing parts */
+  /* a header may omit parts that the program needs, because tmo_check() and tmo_run() ignore the features of missing parts */
   if ((h->parts & ~(uint64_t)(TMO_PARTS)) != 0) return TMO_ERROR_KERNEL;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
   if (h->input > TMO_INPUT_LINK || h->pools > (tmo_has_part(TMO_PART_SLOW_MEMORY) ? 1 : 0) || h->size < sizeof(tmo_header) + h->pools * sizeof(tmo_pool)) return TMO_ERROR_TABLE;

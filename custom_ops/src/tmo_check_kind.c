@@ -31,8 +31,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
 }
 
 /* Returns whether each window along an axis begins before the end of the input, and covers at least one input element. The argument `there` is the
- * number of input elements from earlier inferences. A window reads elements from earlier inferences instead of padding. All arguments are uint16_t,
- * so no sum of them wraps. */
+ * number of input elements from earlier inferences. A window that begins before the input reads elements from earlier inferences instead of padding.
+ * All arguments are uint16_t, so no sum of them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -120,8 +120,8 @@ static bool check_function(const tmo_op *op) {
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Checks that each dimension of an operand is 1, or equals the dimension of the output. If the operator has channel groups, an operand must have as
- * many channels as the output. */
+/* Checks that each dimension of an operand is 1, or equals the same dimension of the output. If the operator has channel groups, an operand must have
+ * as many channels as the output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
@@ -201,8 +201,8 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   return pointwise(o->op) && same_pixels && o->in->channels <= TMO_MAX_PLACES && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Checks that each pixel of the indices selects a row of the table. The indices must be in the arena, because a streamed or external input has int8
- * pixels. */
+/* Checks that each pixel of a GATHER operator's indices selects a row of the table. The indices of a GATHER operator must not be a streamed or
+ * external input, because streamed and external inputs have int8 pixels. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -238,7 +238,7 @@ static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access
   return iterations == 0;
 }
 
-/* Checks that an iteration does not read too many rows at once, and that row indices fit int32_t. A matrix operand must have all rows that the
+/* Checks that an iteration reads at most TMO_MAX_KERNEL_H rows, and that row indices fit int32_t. A matrix operand must have all rows that the
  * iterations read. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
@@ -258,7 +258,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the n-th row that an iteration reads. If the iteration reads n rows or fewer, the function returns 0. */
+/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads only n rows or fewer. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;

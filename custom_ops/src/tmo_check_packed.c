@@ -4,7 +4,7 @@
 #include "tmo/packed.h"
 
 /* Returns whether the operator is packed for Helium. Operators for Helium store multipliers before shifts, and store a right shift by e bits as the
- * number -e. Operators for the DSP extension have three numbers for each channel. */
+ * number -e. Operators for the DSP extension store a multiplier, a constant and a right shift for each channel. */
 static TMO_ALWAYS_INLINE bool is_mve(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
@@ -14,7 +14,8 @@ static uint32_t ceil_div(uint32_t a, uint32_t b) { return (a - 1) / b + 1; }
 
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks the scales of groups of channels. In the program, each group of channels has `words` words, which end with n scales. */
+/* Checks the scales of groups of channels. The argument `words` is the number of words that each group of channels has in the program. The words of
+ * each group end with n scales. */
 static bool check_scales(tmo_checker *c, const tmo_op *op, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -80,7 +81,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   const bool depthwise = tmo_packs_depthwise(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, channels = o->out->channels;
   if (depthwise) {
-    /* the weights of larger kernels do not fit into a program, or the size of their scratch memory overflows */
+    /* for a larger kernel, the weights do not fit into a program, or the size of the scratch memory overflows */
     if (op->dilation_w != 1 || tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
   } else if (taps * o->in->channels > TMO_MVE_TILE) {
     return false;
@@ -130,7 +131,7 @@ bool tmo_check_packed(tmo_checker *c, const tmo_operation *o) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || taps > TMO_PACKED_TAPS) return false;
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* the weights of larger kernels do not fit into a program */
+    if (tmo_times(taps, o->in->channels) >= TMO_MAX_EXTENT) return false; /* from TMO_MAX_EXTENT values on, a kernel's weights do not fit into a program */
   }
   const bool rvv = tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
   const bool esp = tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);

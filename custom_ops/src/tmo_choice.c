@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this file select a generated kernel from the fields of the operator, and call it. */
+/* The functions of this file select a generated kernel from the fields of the operator, and call the kernel. */
 #include "tmo/dsp.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-#if !TMO_CORE_DSP /* tmo_conv16_dsp.c and tmo_matmul_dsp.c define these functions for the DSP extension. */
+#if !TMO_CORE_DSP /* tmo_conv16_dsp.c and tmo_matmul_dsp.c define the following functions for the DSP extension. */
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_kernel_s16(k)); }
 
@@ -41,8 +41,8 @@ static TMO_ALWAYS_INLINE int32_t greater_word(int32_t a, int32_t b, bool smaller
 }
 #endif
 
-/* Computes n bytes of a MAXIMUM or MINIMUM operator. If an operand repeats the same eight bytes, its argument `x_step` or `other_step` is 0. For any
- * other operand, the argument is 1. */
+/* Computes n bytes of a MAXIMUM or MINIMUM operator. If an operand repeats the same eight bytes, its argument `x_step` or `other_step` is 0, and
+ * otherwise 1. */
 static TMO_ALWAYS_INLINE void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller,
                                           bool wide) {
   const uint32_t item = wide ? 2 : 1, most = 4 * item;

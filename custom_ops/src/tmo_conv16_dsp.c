@@ -70,8 +70,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values under the window of a pixel, beginning with value `at`. Values outside the input are 0. Returns the number of copied
- * values. */
+/* Copies up to n adjacent values under the window of a pixel, beginning with the value at index `at`. Values outside the input are 0. Returns the
+ * number of copied values. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -131,7 +131,7 @@ static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   return window->columns == 1;
 }
 
-/* Writes the input values of two pixels to v->x in the order of pair_four(). Zeros come before the values of each pixel; their number is `zeros`. The
+/* Writes the input values of two pixels to v->x in the order of pair_four(). The number of zeros before the values of each pixel is `zeros`. The
  * windows of the two pixels are `apart` bytes apart. */
 TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros) {
   const tmo_window *window = v->window;
@@ -172,7 +172,8 @@ TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const i
 
 static void write_rest(tmo_wide_job *job, uint32_t pixels) { write_quad(job, pixels, NULL); }
 
-/* Sets the rows of a job. Each row is `offset` bytes after an address in a list. Each of the `count` rows has n adjacent values. */
+/* Sets the input rows that a job multiplies. Each row is `offset` bytes after an address in a list. Each of the `count` rows has n adjacent
+ * values. */
 static TMO_ALWAYS_INLINE void set_rows(tmo_wide_job *job, const int8_t *const *rows, uint32_t count, uint32_t offset, uint32_t n) {
   job->rows = rows;
   job->count = count;
@@ -188,7 +189,7 @@ static TMO_ALWAYS_INLINE void multiply_rows(wide_pixels *v, const int8_t *w) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Multiplies a part of a window by the weights of up to four channels. Adds the products to 64-bit sums. A part has at most NARROW values. */
+/* Multiplies at most NARROW values of a window by the weights of up to four channels. Adds the products to 64-bit sums. */
 TMO_OWN_FRAME static void add_part(wide_pixels *v, const int8_t *w, int64_t *sums) {
   const int32_t channels = v->job.channels;
   v->job.weights = w;
@@ -216,9 +217,9 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Computes one pixel part by part, for windows that have more than NARROW values or that are copied part by part. If `rows` is NULL, the function
- * copies the values. If `rows` is not NULL, the function reads `count` rows of n adjacent values. The weights of two adjacent rows are v->row weights
- * apart. The argument `w` points to the weights of the first row and channel. */
+/* Computes one output pixel, one part of the window after another. The window has more than NARROW values, or is copied part by part. If `rows` is
+ * NULL, the function copies the values. If `rows` is not NULL, the function reads `count` rows of n adjacent values. The weights of two adjacent rows
+ * are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;

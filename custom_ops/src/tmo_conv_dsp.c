@@ -44,7 +44,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes n values of a pixel to the tile, beginning with value k of the pixel. */
+/* Writes n values of a pixel to the tile, beginning at index k of the pixel. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -61,7 +61,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes the value x n times to a pixel of the tile, beginning at value k of the pixel. */
+/* Writes n copies of x to a pixel of the tile, beginning at index k of the pixel. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -156,7 +156,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 }
 
 /* Computes groups of `ways` pairs of channels for one pixel, with less code than the assembly. The values of the pixel are in `tile` if they are
- * int16, or in `bytes` if they are int8. Within a group, the weights of the pairs alternate word by word. */
+ * int16, or in `bytes` if they are int8. Within a group, the weights of all pairs of channels alternate word by word. */
 TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
                                        uint32_t values, uint32_t groups, uint32_t ways) {
   const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;
@@ -241,7 +241,7 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
 }
 
 /* The function tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel is computed together with
- * the pair before it, into a separate buffer. */
+ * the previous pair of channels, into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -369,8 +369,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, so it fits in the
- * instruction caches of many boards. The argument `offset` is the distance in bytes from the start of a row to the first window. */
+/* Computes groups of four pixels whose windows are completely inside the input. The code for four pixels takes less than 1 KB, so the code fits in
+ * the instruction caches of many boards. The argument `offset` is the distance in bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t fours, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -388,7 +388,8 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the output columns whose windows are completely inside the input. Returns no columns if the windows are dilated or an input row is missing. */
+/* Returns the output columns whose windows are completely inside the input. Returns a run of 0 columns if the windows are dilated or an input row is
+ * missing. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;

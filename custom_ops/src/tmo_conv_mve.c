@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions that are packed for Helium. The functions of this file copy the input bytes of a few pixels, multiply them by the
- * weights of several channels, and scale the sums. */
+/* This file computes convolutions that are packed for Helium. The functions of this file copy the input bytes of a few pixels, multiply the bytes by
+ * the weights of several channels, and scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -166,7 +166,7 @@ void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_
   }
 }
 
-/* Moves `w` to the next row under the window. */
+/* Moves `w` to the next input row under the window. */
 static void next_row(tmo_mve_window *w) {
   for (uint32_t d = 0; d < w->dilation_h; ++d) {
     for (++w->row; w->row >= w->column_window->rows; w->row = 0) {

@@ -115,8 +115,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
 /* Returns whether conv_small() computes the operator's pixels. The bytes of the window must not be adjacent, and must fit on the stack. The function
- * estimates whether copying the bytes of a window saves time. With the DSP extension, the limit for windows of whole rows is lower than for other
- * windows. */
+ * estimates whether copying the bytes of a window saves time. With the DSP extension, the function allows fewer bytes for a window of whole rows than
+ * for other windows. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -151,7 +151,8 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the input bytes under a window in the order of its weights. The pointer `to` is the address for the first tap that is inside the input. */
+/* Copies the input bytes under a window in the order of its weights. The input bytes of the first tap inside the input are copied to the address
+ * `to`. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   if (!tmo_reads_rows(k)) {
@@ -168,8 +169,8 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-/* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, to make
- * their number a multiple of 4. The added bytes are zero points, so they do not change the sums. */
+/* Computes one output pixel from gathered input bytes. With the DSP extension, the function adds up to three bytes before the gathered bytes, so that
+ * the number of all bytes is a multiple of 4. The added bytes are zero points, so they do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

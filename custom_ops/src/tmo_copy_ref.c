@@ -61,8 +61,8 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. Each
- * iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move changes the address in
- * the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
+ * iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move changes the address of
+ * the moved bytes in the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -122,7 +122,7 @@ TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_ope
   const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* row of the input bytes, multiplied by `div` */
   if (access->table != 0 || in->depth < height) return false;
   uint32_t row = (uint32_t)at, down = tmo_row_bytes(in), step = mul * down, part = 0;
-  if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 has a large index */
+  if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* the index of a row before row 0 wraps to a large number */
   if (tmo_is_reversed(in)) {
     row = height - 1 - row;
     down = 0 - down;
@@ -261,8 +261,8 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far
- * apart. Returns false without copying anything for an operator of another kind. */
+/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far apart.
+ * Returns false without copying anything if the caller must copy the bytes with another function. */
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);

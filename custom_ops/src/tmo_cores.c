@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file runs a program on two cores. Each core computes its part of every iteration.
  *
- * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, and renames their functions.
- * An application whose programs need two cores links the functions of this file instead of tmo_run(). */
+ * Both cores run the same loops, so each core knows the next iteration. The file includes source files of the executor, and renames the functions of
+ * the included files. An application whose programs need two cores links the functions of this file instead of tmo_run(). */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -141,7 +141,8 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's columns or channels of a row. The argument `own` is a copy of the operator, which the function may change. */
+/* Computes this core's columns or channels of a row. The argument `own` is the function's own copy of the operator, so the function may change
+ * `own`. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;
@@ -228,7 +229,7 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* this header makes the compiler optimize all following code for size */
 
-/* The number of channels of core 0 must be a multiple of the result. Returns 0 if the cores cannot divide the channels of the operator. */
+/* Returns a number that must divide the number of core 0's channels. Returns 0 if the cores cannot share the channels of the operator. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;

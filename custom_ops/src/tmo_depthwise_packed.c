@@ -33,7 +33,8 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group may extend beyond the window's last tap. */
+/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group of taps may extend beyond the window's last
+ * tap. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* The window begins in input column `start`. The function skips input rows that do not exist. */
@@ -57,7 +58,7 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Adds taps to the list until the number of taps is `all`. Each added tap is a copy of tap 0 and has the weight 0. */
+/* Adds taps to the list until the list has as many taps as the argument `all` states. Each added tap is a copy of tap 0 and has the weight 0. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
@@ -233,7 +234,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes an output row whose windows have nine taps. All windows inside the input are computed together. */
+/* Computes an output row whose windows have nine taps. All output pixels whose windows are inside the input are computed together. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;

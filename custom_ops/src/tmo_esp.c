@@ -32,7 +32,8 @@ static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* Computes n channels of an output pixel, beginning with channel c. The pixel has `values` aligned input values. */
+/* Computes n channels of an output pixel, beginning with channel c. The argument `values` is the number of the pixel's input values, which are
+ * aligned. */
 static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t values, uint32_t c, uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
   esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
@@ -129,7 +130,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* ESP-NN reads whole aligned vectors without a copy */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* n channels of all pixels are computed together, so their weights stay in the cache */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* n channels of all pixels are computed together, so the weights of the n channels stay in the cache */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;

@@ -56,7 +56,7 @@ typedef struct {
 } neighbours;
 
 /* TFLM's function ComputeInterpolationValues (kernels/internal/reference/resize_bilinear.h) computes the same position as neighbours_of(). The
- * position is greater than -1 and less than `in`, the size of the input. */
+ * position of an output coordinate is greater than -1 and less than `in`, the size of the input. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -81,7 +81,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general loop */
+    if (aligned) { /* on cores with an FPU, a loop over aligned elements takes fewer instructions than the loop below */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -121,7 +121,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row in pieces of at most COPIED elements. The elements of each piece are first copied to the stack. */
+/* Computes a row in pieces of at most COPIED elements. The operands' elements of each piece are first copied to the stack. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
@@ -194,7 +194,7 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
-/* The functions in the array `rare` need fmodf() or double, and are linked only into programs that use the functions. */
+/* The functions in the array `rare` need fmodf() or double, and are linked only into firmware that uses the functions. */
 static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
                                           tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
 static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs one iteration of an operator. The functions set the arguments of the operator's kernel, and call the kernel for the rows, tiles or
- * pixels of the iteration. The order of iterations does not change the result of an iteration. */
+/* This file runs one iteration of an operator. The functions of this file set the arguments of the operator's kernel, and call the kernel for the
+ * rows, tiles or pixels of the iteration. The order of iterations does not change the result of an iteration. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -35,8 +35,8 @@ static void set_row(execution *f) {
   f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->current.row).first;
 }
 
-/* Sets the distances in bytes between the pixels and between the channels of two operands. A distance of 0 repeats an operand that has only one
- * column or one channel. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
+/* Sets the distances in bytes between the pixels and between the channels of two operands. The distance is 0 if an operand repeats its only column or
+ * its only channel. A comparison of int32 or float32 reads four bytes for each byte that it writes. */
 static void step_through_operands(execution *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
@@ -266,7 +266,7 @@ TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t e
 }
 
 /* Returns whether an operator is a pool whose outputs do not depend on the order of the pixels under a window. If a build lacks the part
- * TMO_PART_WHOLE_POOLS, only int16 pools count. */
+ * TMO_PART_WHOLE_POOLS, the function returns true only for int16 pools. */
 static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
   const bool s8 = tmo_has_part(TMO_PART_WHOLE_POOLS) && (tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN));
   return s8 || tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL_S16) || tmo_is_kind(op, TMO_OP_MEAN_S16);
@@ -364,7 +364,7 @@ static void add_pixel(execution *f, uint32_t x) {
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
-  int8_t unwritten = 0; /* kernels write only sums, but C requires a valid address for outputs */
+  int8_t unwritten = 0; /* the called kernels write only sums, but C requires a valid address for the outputs, too */
   const bool sums_bytes = tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
   for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;
@@ -390,7 +390,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the index is outside the table. */
+/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the table has no row with the index. */
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
@@ -398,8 +398,8 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if the table lacks a
- * row. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
+/* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
+ * outside the GATHER operator's table. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
                                          int32_t to_step, uint32_t n, bool words) {
   const uint32_t rows = (uint32_t)op->table_rows;
@@ -441,7 +441,7 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   const int8_t *const from = tmo_by_row(op) ? tmo_adjacent_pixels(run, in, y, end) : NULL;
   int8_t *const to = from ? tmo_adjacent_pixels(run, out, y, end) : NULL;
   if (to == NULL) {
-    tmo_kernel k; /* only the fields that the kernel reads are set */
+    tmo_kernel k; /* only the fields of k that the kernel reads are set */
     k.op = op;
     k.weights = table;
     k.out_channels = bytes;
@@ -467,7 +467,7 @@ TMO_OWN_FRAME static tmo_status gather_nd(const tmo_run_state *run, const tmo_op
     uint64_t at = 0; /* `at` is unsigned, because it may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f.kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
-    memmove(out, window.pixels[0] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the two pixels may overlap */
+    memmove(out, window.pixels[0] + at * f.kernel.out_channels, f.kernel.out_channels); /* in a damaged program, the output pixel may overlap the copied pixel */
   }
   return TMO_OK;
 }
@@ -559,8 +559,8 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   return true;
 }
 
-/* Returns the number of rows of operand 0 that each iteration reads, if the other operands always have the same rows, and all rows of operand 0 are in
- * one buffer. Returns 0 otherwise. */
+/* Returns the number of rows of operand 0 that each iteration reads. Returns 0 if the iterations read different rows of another operand, or if the
+ * rows of operand 0 are not all in one buffer. */
 static uint32_t rows_that_move(const execution *f) {
   const tmo_op *const op = f->kernel.op;
   const tmo_access *const access = (const tmo_access *)tmo_constant(f->run->program, op->access);
@@ -624,7 +624,7 @@ static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, co
 }
 
 TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
-  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* largest number of rows under a window, because each row has at least four values */
+  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* a window has at most ROOM rows, because each row has four of the window's TMO_FIVE_VALUES values or more */
   const int8_t *pixels[2 * ROOM];
   tmo_window rows[2];
   int8_t *outs[2];
@@ -648,7 +648,8 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator is of another kind. */
+/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator is neither GATHER, GATHER_ND nor
+ * COPY. */
 static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
   *status = TMO_OK;
   if (tmo_is_kind(op, TMO_OP_GATHER)) {

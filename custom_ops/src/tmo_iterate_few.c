@@ -16,9 +16,9 @@ typedef struct {
   int8_t *outs[TMO_PACKED_PIXELS];
 } pixels_at_once;
 
-enum { ZERO_BYTES = 64 }; /* largest number of channels of pixels that are copied tap by tap */
+enum { ZERO_BYTES = 64 }; /* pixels with more than ZERO_BYTES channels are not copied tap by tap */
 
-/* Widens the bytes of one tap of one pixel to int16, and writes them to a tile of n pixels. */
+/* Widens the bytes of one tap of one pixel to int16, and writes the int16 values to a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
   for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
     const int32_t word = tmo_word(from), even = tmo_even_bytes(0, word), odd = tmo_odd_bytes(0, word);
@@ -166,7 +166,8 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Copies the input values of pixels. Returns false without copying anything if another function must copy the values. */
+/* Copies the input values of several output pixels. Returns false without copying anything if the caller must copy the values with another
+ * function. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -221,7 +222,8 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
   tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false without copying anything for any other kernel. */
+/* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false without copying anything if tmo_is_pointwise() is
+ * false, or if a pixel is outside the input. */
 static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   int8_t *pixels[TMO_PACKED_PIXELS];
   if (!tmo_is_pointwise(k->op) || x + n > in->width || run->current.row >= in->height) return false;
@@ -230,7 +232,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Copies the input values of two to four pixels, tap by tap. Returns false if another function must copy the values. */
+/* Copies the input values of two to four pixels, tap by tap. Returns false if the caller must copy the values with another function. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -262,7 +264,7 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
-  const uint32_t start = x * op->stride_w - op->pad_left; /* The column wraps to a large number if the first window begins in the padding. */
+  const uint32_t start = x * op->stride_w - op->pad_left; /* The column `start` wraps to a large number if the first window begins in the padding. */
   tmo_list_row_pixels(in, tmo_base_of(run, in), false, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   if (rows.count == op->kernel_h && op->dilation_w == 1 && start < in->width && start + (n - 1) * op->stride_w + op->kernel_w <= in->width) {
     tmo_conv_dsp_gather_inside(k, &window, start * k->in_channels, n);
@@ -318,8 +320,8 @@ static void convolve_nine(const tmo_kernel *k, const int8_t *const *grid, uint32
   for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(op, outs[p], k->out_channels);
 }
 
-/* Computes n adjacent pixels in each of `rows` rows of a packed depthwise convolution, one row after another. The number n is at most
- * TMO_PACKED_PIXELS. Returns false without computing anything if another function must compute the pixels. */
+/* Computes n adjacent pixels in each of `rows` rows of a packed depthwise convolution, one row after another. The number of pixels n is at most
+ * TMO_PACKED_PIXELS. Returns false without computing anything if the caller must compute the pixels with another function. */
 TMO_OWN_FRAME static bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const tmo_tensor *out, uint32_t x, uint32_t n, uint32_t rows) {
   const tmo_op *const op = k->op;
   const bool four = n > 2 && op->kernel_w == 3 && op->stride_w == 1;

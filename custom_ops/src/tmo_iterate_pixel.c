@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel. To save time, the functions of this file set only the arguments that a kernel reads. The general
- * code for addresses in tmo_iterate.c would take as long as the computation of the pixel. */
+/* This file runs iterations that compute one pixel. To save time, the functions of this file set only the arguments that a kernel reads. In
+ * tmo_iterate.c, the computation of addresses would take as long as the computation of the pixel. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
@@ -75,7 +75,7 @@ TMO_OWN_FRAME static void take_window(const tmo_run_state *run, const tmo_op *op
   tmo_mve_take(to, &w);
 }
 
-/* Returns the coordinate `at` if it is inside the input, and otherwise 0. */
+/* Returns the argument `at` if the coordinate `at` is inside the input, and otherwise 0. */
 static TMO_ALWAYS_INLINE uint32_t inside(uint32_t at, uint32_t size) { return at < size ? at : 0; }
 
 /* Computes one pixel of a convolution that is packed for Helium. */
@@ -89,14 +89,14 @@ TMO_OWN_FRAME static tmo_status multiply_mve(const tmo_run_state *run, const tmo
     take_window(run, op, in, taken);
     bytes = taken;
   }
-  tmo_mve_job job; /* only the fields that the inner loop reads are set */
+  tmo_mve_job job; /* only the fields of the job that the inner loop reads are set */
   tmo_mve_conv *core = tmo_mve_relu_1;
   job.out = find_pixel(run, out, run->current.row, run->current.tile);
   job.scales = (const int32_t *)tmo_constant(run->program, op->scales);
   job.turns = tmo_mve_turns(op, in->channels);
   job.channels = out->channels;
   job.least = op->act_min;
-  if (TMO_TWINS || job.channels % 8 != 0 || !tmo_mve_gives_relu(op)) { /* in C, tmo_mve_relu_1() reads the same fields as tmo_mve_conv_1() */
+  if (TMO_TWINS || job.channels % 8 != 0 || !tmo_mve_gives_relu(op)) { /* the C version of tmo_mve_relu_1() reads the same fields as tmo_mve_conv_1() */
     job.step = 0;
     job.zero = op->output_zero_point;
     job.most = op->act_max;
@@ -222,8 +222,8 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-/* Returns whether the kernel needs only the first pixel of each row under a window, instead of a list of all pixels. The order of the pixels does not
- * matter to a pool. If `backwards` is true, the last pixel of a row has the lowest address. */
+/* Returns whether the kernel needs only the first pixel of each row under a window, instead of a list of all pixels under the window. The result of a
+ * pool does not depend on the order of the pixels. If `backwards` is true, the last pixel of a row has the lowest address. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k, bool backwards) {
   if (is_pool(op)) return true;
   if (backwards) return false;
@@ -239,7 +239,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* only the fields that the called kernel reads are set */
+  tmo_kernel k; /* only the fields of k that the called kernel reads are set */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;
@@ -305,7 +305,7 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
-  tmo_kernel k; /* only the fields that the kernel reads are set */
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = written.count;
@@ -331,7 +331,7 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
 }
 
 TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  tmo_kernel k; /* only the fields that the kernel reads are set */
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -360,8 +360,8 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
-/* Returns whether an iteration only adds a pixel to the sums of a mean or an average pool with one output column. The first and the last iteration
- * also set or write the sums. */
+/* Returns whether an iteration only adds a pixel to the sums of a mean or an average pool with one output column. The first iteration also sets the
+ * sums, and the last iteration also computes the outputs. */
 static TMO_ALWAYS_INLINE bool adds_to_sums(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   if (!tmo_iterative(op) || !(tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN)) || tmo_channel_groups(op) > 1) return false;
   if (out->width > 1 || op->pad_left > 0 || op->dilation_w > 1 || op->kernel_w < in->width || !holds_pixels(run, in)) return false;
@@ -374,7 +374,7 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
-  tmo_kernel k; /* only the fields that the kernel reads are set */
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
     pixels[i] = pixel_of(run, in, in->height > 1 ? run->current.row : 0, in->width > 1 ? run->current.tile : 0);

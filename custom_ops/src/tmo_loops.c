@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions count the iterations of a group's loops, and find the loop code after a given number of iterations. */
+/* This file counts the iterations of a group's loops, and finds the loop code after a given number of iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"

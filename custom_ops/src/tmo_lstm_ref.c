@@ -12,8 +12,8 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order 
 #define LAST 0x1FDFF /* the result of curve() is constant for arguments above LAST */
 
 /* For x >= 0, returns `2^15 / (1 + e^(-x / 2^13))`, interpolated from a table of 256 values for arguments that are 2^9 apart. For x < 0, returns
- * `2^15 - curve(-x)`. If `is_tanh` is true, returns twice the value of the curve at 2x, minus 2^15. TFLM's int16 functions Logistic and Tanh
- * (kernels/internal/reference/integer_ops) return the same values as curve(). */
+ * `2^15 - curve(-x)`. If `is_tanh` is true, the function returns `2 * curve(2x) - 2^15`, where curve(2x) is computed with `is_tanh` false. TFLM's
+ * int16 functions Logistic and Tanh (kernels/internal/reference/integer_ops) return the same values as curve(). */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;
@@ -39,7 +39,7 @@ TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns the product of a and b, scaled and saturated. If a program's table is damaged, the product may wrap modulo 2^32. */
+/* Returns the product of a and b, scaled and saturated. With the table of a damaged program, the product of a and b may wrap modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has one sum of products with the input, and one sum of products with the previous output */
@@ -90,7 +90,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* right shift that converts a cell to an argument of the curve */
+    const uint32_t right = next.shifts[1] & 15; /* right shift that converts a cell to an argument of curve() */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

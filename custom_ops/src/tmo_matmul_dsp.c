@@ -8,7 +8,7 @@
 #include "tmo/elements.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* The options make GCC keep sums in registers. */
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* With the three options, GCC keeps sums in registers. */
 #endif
 
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {

@@ -28,7 +28,7 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const 
     const uint32_t window = op->access == 0 ? op->kernel_h : ((const tmo_access *)tmo_constant(program, op->access))[k].extent;
     const uint32_t rows = one ? 1 : window < in->height ? window : in->height; /* number of input rows under the window */
     const uint32_t columns = !tmo_in_tiles(group, op) ? in->width : one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
-    const uint32_t more = rows * columns * in->channels; /* the product does not overflow, because it is at most the size of the input */
+    const uint32_t more = rows * columns * in->channels; /* the number of bytes does not overflow, because it is at most the size of the input */
     bytes = more < UINT32_MAX - bytes ? bytes + more : UINT32_MAX;
   }
   return bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions with int4 weights. Two weights share a byte. The first weight is in the lower half of the byte. TFLM's function
- * UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc) has the same order of weights. */
+/* This file computes convolutions with int4 weights. Two weights share a byte, and the first of the two weights is in the lower half of the byte.
+ * TFLM's function UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc) has the same order of weights. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -9,8 +9,7 @@
 static TMO_ALWAYS_INLINE int32_t low_weight(int32_t byte) { return ((byte & 15) ^ 8) - 8; }
 static TMO_ALWAYS_INLINE int32_t weight_at(const int8_t *w, uint32_t i) { return i % 2 != 0 ? w[i / 2] >> 4 : low_weight(w[i / 2]); }
 
-/* Multiplies n input bytes by n int4 weights, beginning with weight i. The input bytes are `step` bytes apart. Returns the sum of
- * the products. */
+/* Multiplies n input bytes by n int4 weights, beginning with weight i. The input bytes are `step` bytes apart. Returns the sum of the n products. */
 static uint32_t products(const int8_t *x, uint32_t step, const int8_t *w, uint32_t i, uint32_t n, int32_t zero_point) {
   const ptrdiff_t next = (int32_t)step;
   uint32_t sum = 0;
@@ -39,8 +38,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
 }
 
 /* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. The argument `each` is the number
- * of output channels per input channel. The number `skipped` counts output channels of the first input channel. The function does not compute these
- * output channels, and the array `sums` has no entries for them. */
+ * of output channels per input channel. The function does not compute the first `skipped` output channels of the first input channel. The array
+ * `sums` has no entries for the skipped output channels. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

@@ -6,8 +6,8 @@
 
 #if TMO_RUNS_DSP
 
-/* Multiplies x by a doubled multiplier, divides the product by 2^(32 + right), and rounds twice, as TFLM does. The argument `half` is the result of
- * half_of() for the zero point, which is added. */
+/* Multiplies x by a doubled multiplier, divides the product by 2^(32 + right), adds a zero point, and rounds twice, as TFLM does. The argument `half`
+ * is the result of half_of() for the zero point. */
 static TMO_ALWAYS_INLINE int32_t scaled_arm(int32_t x, int32_t doubled, int32_t half, int32_t right) {
   return tmo_high_add(tmo_wrapping_add(tmo_wrapping_add(x, half), x >> 31), x, doubled) >> right;
 }
@@ -55,7 +55,7 @@ void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
 
 #include <arm_mve.h>
 
-/* Multiplies values by a multiplier, divides them by 2^(31 + right), and rounds twice, as TFLM does. */
+/* Multiplies values by a multiplier, divides the products by 2^(31 + right), and rounds twice, as TFLM does. */
 static TMO_ALWAYS_INLINE int32x4_t scaled_mve(int32x4_t x, int32_t doubled, int32_t right) {
   const int32x4_t product = vqrdmulhq_n_s32(x, (int32_t)((uint32_t)doubled >> 1));
   return vrshlq_n_s32(vaddq_s32(product, vshrq_n_s32(x, 31)), -right);

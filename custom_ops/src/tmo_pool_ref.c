@@ -16,7 +16,7 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
   return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
 }
 
-/* Computes output pixels of a pool without sums. The function `pool` computes one pixel. */
+/* Computes output pixels of a pool that keeps no sums between iterations. The function `pool` computes one pixel. */
 TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns, tmo_kernel_s8 *pool) {
   const tmo_op *const op = k->op;
   tmo_window v = *rows;
@@ -30,7 +30,7 @@ TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes a row of a pool without sums. */
+/* Computes a row of a pool that keeps no sums between iterations. */
 static void pool_row(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
   const tmo_pool_columns columns = {0, k->out_width, out, (int32_t)k->out_channels, false};
   pool_columns(k, rows, &columns, pool);
@@ -75,7 +75,7 @@ static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
   return (int32_t)(n == 2 ? two : two | (uint32_t)(uint8_t)x[2] << 16);
 }
 
-/* Computes an output pixel of n channels. The number n is at most 3. */
+/* Computes an output pixel of n channels. The number of channels n is at most 3. */
 static TMO_ALWAYS_INLINE void pool_few(const tmo_kernel *k, const tmo_window *v, uint32_t n, bool extreme, int8_t *out) {
   const uint32_t bytes = n * (tmo_reads_rows(k) ? v->columns : 1u), offset = v->offset;
   int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;
@@ -136,7 +136,7 @@ typedef struct {
   int32_t area;           /* number of pixels under the window */
 } pool_pixels;
 
-/* Computes n channels of an output pixel of an int16 pool, beginning with byte c of the pixel. The number n is 1, 2 or 4. */
+/* Computes n channels of an output pixel of an int16 pool, beginning with byte c of the pixel. The number of channels n is 1, 2 or 4. */
 static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint32_t n, bool greatest, int8_t *out) {
   const uint32_t offset = p->offset + c;
   int32_t pools[2] = {(int32_t)0x80008000u, (int32_t)0x80008000u}, sums[4] = {0, 0, 0, 0};

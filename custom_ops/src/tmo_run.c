@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns an operator's counter in the workspace. The counter says what the operator computes next. In a group without tiles, the counter is the
- * index of a row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
+/* Returns an operator's counter in the workspace. The counter states which row or tile the operator computes next. In a group without tiles, the
+ * counter is the index of a row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -71,9 +71,9 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run);
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run);
 #endif
 
-/* Moves run->at to the next loop code that runs an operator. The loop code may be in a later group. Returns TMO_MORE if the program has a next loop
- * code. Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function itself
- * runs each group that has only one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
+/* Moves run->at to the next loop code that runs an operator, possibly in a later group. Returns TMO_MORE if the program has a next loop code. Returns
+ * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function itself runs each
+ * group that has only one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -191,8 +191,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration. The operator does not compute the next `skipped` stripes. Returns
- * false if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
+/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of next stripes that the operator does not compute.
+ * Returns false if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -237,8 +237,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. Call the function only if the next
- * loop code equals the code at run->at, or if the loop has no other code. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the next loop code differs from
+ * the code at run->at, the loop must contain only the code at run->at. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -306,8 +306,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loop code of a group runs the first operator n times, and no other operator. If the function returns false by mistake, the run
- * only takes longer. */
+/* Returns whether the loop code of a group runs the first operator n times, and no other operator. The function may return false although only the
+ * first operator runs, because the run then only takes longer. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -315,7 +315,7 @@ static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   return n == 0 && *at == TMO_LOOP_END;
 }
 
-/* Runs all iterations of a group for which tmo_check() has ensured that one call can compute all rows. */
+/* Runs all iterations of a group. tmo_check() has ensured that one call can compute all rows of the group. */
 static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
   const tmo_tensor *const t = &tmo_tensors(run->program)[op->output];
@@ -391,9 +391,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the operator must be the only one in the loop. If
- * `alone` is false, the next loop code must also run the operator. Returns the number of completed iterations, or 0 if single iterations are faster.
- * Returns UINT32_MAX after an error. When the function returns, run->at points to the last completed code. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
+ * false, the next loop code must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
+ * UINT32_MAX after an error. When the function returns, run->at points to the loop code of the last completed iteration. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -524,8 +524,9 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues the inference that `at` describes, if it has begun. The workspace has a counter for each operator, which states what the operator computes
- * next. The loops of the program say which operator runs next. Returns false if the program does not allow the numbers of rows and iterations of `at`. */
+/* Continues the inference that `at` describes, if the inference has begun. The workspace has a counter for each operator. An operator's counter
+ * states which row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if the program does
+ * not allow the numbers of rows and iterations of `at`. */
 static bool resume(tmo_run_state *run, const tmo_stream *at) {
   if (at->rows == 0) return true;
   if (is_streamed(run)) {

@@ -60,7 +60,7 @@ int32_t tmo_add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t
 }
 #endif
 
-/* Computes a row of one to three channels. With only one to three channels, calls of tmo_add_products() would take longer. */
+/* Computes an output row whose pixels have one to three channels. For so few channels, calls of tmo_add_products() would take longer. */
 TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
   for (const int8_t *const end = out + k->out_width * k->out_channels; out != end; out += k->out_channels) {
     const int8_t *const w = take_runs(k, p);

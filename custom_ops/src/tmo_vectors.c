@@ -102,7 +102,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* with at least this many channels, vectors of channels are faster than vectors of pixels */
+enum { NARROW = 16 }; /* with more than NARROW channels, vectors of channels are faster than vectors of pixels */
 
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }

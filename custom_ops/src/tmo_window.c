@@ -109,7 +109,7 @@ void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t ch
 
 #if TMO_WIDE_MULTIPLY
 static inline
-#else /* the multiplication needs all registers */
+#else /* without a 64-bit multiplication, tmo_rescale() needs all registers */
 TMO_OWN_FRAME static
 #endif
 int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale(sum, multiplier, shift); }
@@ -131,7 +131,7 @@ void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_
   for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
     const int32_t value = tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point);
 #if TMO_CORE_DSP
-    *out++ = (int8_t)tmo_saturated_byte(value); /* the core saturates to int8 in one instruction; narrower limits apply after the loop */
+    *out++ = (int8_t)tmo_saturated_byte(value); /* one instruction of the DSP extension saturates to int8; narrower limits apply after the loop */
 #else
     *out++ = (int8_t)(value < low ? low : value > high ? high : value);
 #endif

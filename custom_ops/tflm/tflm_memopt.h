@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sketches include only this header of the library. A sketch that uses TensorFlow Lite Micro includes that library first:
+/* Sketches include only this header of the library. A sketch that uses TensorFlow Lite Micro includes the header of TensorFlow Lite Micro first:
  *
  *   #include <Chirale_TensorFlowLite.h>
  *   #include <tflm_memopt.h> */

@@ -112,7 +112,7 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Computes the size in bytes of an int8 or uint8 tensor. Returns false for a tensor of another type. */
+/* Computes the size in bytes of an int8 or uint8 tensor. Returns false if the tensor is neither int8 nor uint8. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
@@ -132,7 +132,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Checks that this library can run the program with the tensors of the node. Only Prepare() checks the program, and Invoke() does not check it
+/* Checks that this library can run the program with the tensors of the node. Only Prepare() checks the program. Invoke() does not check the program
  * again. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
@@ -192,7 +192,7 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
 }
 
 /* Writes the elements of io[] that are not inputs or outputs in the arena: an external input, the state, slow memory and the link. Returns NULL, or
- * the reason why an element is missing. */
+ * the reason why an element of io[] is missing. */
 const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void **io) {
   void **next = io + header->n_inputs + header->n_outputs;
   if (header->input == TMO_INPUT_EXTERNAL) io[0] = SourceOf(context);

@@ -17,7 +17,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* in TFLM until July 2023, this header declares kTfLiteAbort */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* in TFLM until July 2023, circular_buffer.h declares kTfLiteAbort */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -68,8 +68,8 @@ Registration *RegisterRegion() {
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
 /* Registers the custom operator under all its names. A MicroMutableOpResolver must have room for kNameCount more operators. The function returns
- * kTfLiteOk, or the status of the first call of AddCustom() that fails. To register only the names that a model needs, use the generated
- * NAME_ops.h instead. */
+ * kTfLiteOk, or the status of the first call of AddCustom() that fails. To register only the names that a model needs, use the generated header
+ * NAME_ops.h. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -80,9 +80,9 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 }
 
 /* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. The fields of the
- * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter. An external context can be set
- * only once. Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to
- * June 2025 abort. The function returns 0 on success. */
+ * tmo_source may change between two calls of Invoke(). The tmo_source becomes the external context of the interpreter. The external context of an
+ * interpreter can be set only once. Call SetSource() after AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM
+ * from September 2023 to June 2025 abort. The function returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
@@ -104,7 +104,7 @@ int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
 }
 
 enum Pushed {
-  kPushError = -1, /* the run has failed: TFLM has printed the reason, or the picture lacks some rows */
+  kPushError = -1, /* the run has failed: TFLM has printed the reason, or the pushed picture has too few rows */
   kPushDone = 0,   /* the outputs are complete, and the next call begins a new inference */
   kPushMore = 1,   /* the model needs more rows, or it has paused */
 };
@@ -127,8 +127,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_b
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model until it pauses or ends. The result kPushMore means that the model has paused. To continue a paused model, call RunToPause() again.
- * The result kPushDone means that the outputs are complete. During a pause, other models may use the arena. */
+/* Runs a model until the model pauses or the inference ends. The result kPushMore means that the model has paused. To continue a paused model, call
+ * RunToPause() again. The result kPushDone means that the outputs are complete. During a pause, other models may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());

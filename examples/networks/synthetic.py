@@ -13,12 +13,12 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""All data sets use this seed for sounds, so that a word sounds the same in all of them."""
+"""All data sets use one seed for sounds, so that a word sounds the same in all data sets."""
 KEYWORDS, OTHER_WORDS = 10, 30
 """Each of the first KEYWORDS words has its own class, and all other words share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""A machine without faults has these frequencies, as fractions of the highest frequency of a spectrogram."""
+"""Frequencies of a machine without faults, as fractions of the highest frequency of a spectrogram."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:

@@ -23,7 +23,9 @@ from synthetic import Floats, Labels
 HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
-"""Each inference of the wake word network reads WINDOW frames. The last STEP frames are new."""
+"""Each inference of the wake word network reads WINDOW frames. Two consecutive inferences share
+WINDOW - STEP frames.
+"""
 TESTS = 1000
 CALIBRATION = 200
 """Number of samples from which the int8 scales are computed."""
@@ -93,7 +95,7 @@ def mobilenet_v2(batch: int | None) -> tf.keras.Model:
 
 
 def autoencoder(batch: int | None) -> tf.keras.Model:
-    """Return an autoencoder of dense layers with a bottleneck of 8, narrower than MLPerf Tiny's."""
+    """Return an autoencoder of dense layers, of which the narrowest has 8 units."""
     sound = x = tf.keras.Input((256,), batch)
     for units in (48, 48, 8, 48, 48):
         x = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(layers.Dense(units, use_bias=False)(x)))

@@ -1,6 +1,6 @@
 """Describes kernels that compute one float32 output pixel. The kernels add products in the order of rows, columns and
-channels, and add the bias last. TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool use the same order
-(kernels/internal/reference).
+channels, and add the bias last. TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool
+(kernels/internal/reference) process rows, columns and channels in the same order as the kernels in floats.py.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def conv_f32(b: Builder) -> None:
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # If `bias_step` is 0, all channels have one bias.
+    (bias_step,) = b.parameters("bias_step")  # If `bias_step` is 0, all channels have the same bias.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

@@ -1,5 +1,5 @@
-"""Describes kernels for weights that are packed for vectors. The kernels compute TFLM's ConvPerChannel and
-DepthwiseConvPerChannel. Zero points are part of the biases, and scales are below 1.
+"""Describes kernels for weights that are packed for vectors. The kernels have the results of TFLM's ConvPerChannel and
+DepthwiseConvPerChannel. The biases of packed weights include the zero points, and the scales are below 1.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel

@@ -1,5 +1,6 @@
 """Describes kernels that compute one output pixel from the window under it, like TFLM's ConvPerChannel and
-DepthwiseConvPerChannel. The kernels compute only windows inside the input, because they have no code for padding.
+DepthwiseConvPerChannel. The kernels compute only windows inside the input, because the kernels have no code for
+padding.
 """
 
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """The kernel leaves the sums in int32, and its caller scales them."""
+    """The kernel stores int32 sums, and the caller of the kernel scales the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -99,7 +100,7 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """The kernel leaves the sums in int32, and its caller scales them or keeps them for the next call."""
+    """The kernel stores int32 sums. The caller of the kernel scales the sums, or keeps the sums for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
@@ -138,7 +139,8 @@ def _pool(
 
 def max_pool_pixel(kind: Type, sign: int = 1) -> KernelProgram:
     """If `sign` is 1, the kernel finds the largest value of a window, and if `sign` is -1, the smallest value. The
-    search begins with one limit of the outputs, so the result is clamped only to the other limit.
+    search for the largest value begins with the lower limit of the outputs, so the kernel applies only the upper limit
+    after the search. The search for the smallest value begins with the upper limit.
     """
 
     def describe(b: Builder) -> None:

@@ -90,8 +90,8 @@ _START_PAIR = ("start_arm.c", "start_second.c")
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """The field `at` has the ROM's address, the RAM's address and the RAM's size in bytes. The field `blob` has the
-    address and the size of the memory for test cases.
+    """The argument `at` has the ROM's address, the RAM's address and the RAM's size in bytes. The argument `blob` has
+    the address and the size of the memory for test cases.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -141,7 +141,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""On these cores, benchmarks run whole models."""
+"""Benchmarks run whole models on the cores of MEASURED."""
 
 
 def with_listed_parts(core: Core) -> Core:
@@ -220,7 +220,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # At the same time, another process may build the same program.
+    partial = image.with_suffix(f".{os.getpid()}")  # Two processes may build the same program at the same time.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:

@@ -1,6 +1,6 @@
 /* Runs programs on a bare machine. QEMU loads the programs and their inputs (tests/cores/cases.py) at the address
  * CORE_BLOB. For each program, the runner prints one line of figures and, if requested, one line for each operator. The
- * runner includes the executor's source file to call its static function step(). */
+ * runner includes the executor's source file to call the executor's static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* While one core runs alone, this counter lets tmo_spin_wait() return at once. */
+/* The counter `always` lets tmo_spin_wait() return at once while one core runs alone. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 

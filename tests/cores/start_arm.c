@@ -51,7 +51,7 @@ void core_clock_start(void) {
   wraps = 0;
   SYST_RVR = SYSTICK_MASK;
   SYST_CVR = 0;
-  SYST_CSR = 7; /* starts SysTick at the core's clock, with its interrupt */
+  SYST_CSR = 7; /* starts SysTick at the core's clock, and enables the SysTick interrupt */
 }
 
 uint64_t core_clock_stop(void) {

@@ -1,4 +1,6 @@
-"""Run random programs and whole models on emulated cores. The output bytes must be the same as on the PC."""
+"""Run random programs and whole models on emulated cores. On each core, the output bytes of a program must be the same
+as on the PC.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -196,7 +198,7 @@ def few_pixels() -> list[Case]:
 
 @cache
 def single_pixels() -> list[Case]:
-    """The numbers of channel pairs have all remainders modulo 3."""
+    """Divided by 3, the numbers of channel pairs of the networks have the remainders 0, 1 and 2."""
     cases = []
     for deep, channels in ((8, 4), (8, 6), (16, 8), (24, 14), (40, 16), (16, 20)):
         net = Net(channels)
@@ -231,7 +233,7 @@ HELIUM_PIXELS = (
 
 @cache
 def pixels_for_helium() -> tuple[list[str], Case]:
-    """A network whose operators compute one pixel in each iteration. The last operator adds up pixels."""
+    """A network whose operators compute one pixel in each iteration. The network's last operator adds up pixels."""
     net = Net(16)
     x = net.conv2d(net.input((1, 40, 6, 2)), 32, kernel=(20, 3), stride=(2, 1), activation="RELU", out=RELU)
     x = net.conv2d(net.depthwise_conv2d(x, activation="RELU", out=RELU), 24, activation="RELU", out=RELU)

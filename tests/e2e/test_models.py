@@ -1,4 +1,4 @@
-"""Trained models that the command rewrites are bit-exact under TFLM and fit in the stated arenas."""
+"""Rewritten trained models are bit-exact under TFLM and fit in the stated arenas."""
 
 import json
 from collections.abc import Callable, Sequence

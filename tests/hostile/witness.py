@@ -53,10 +53,10 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no output shows.
 
-    RuntimeShape::ReplaceWith reads missing dimensions of a shape from the stack. PopulateConvolutionQuantizationParams
-    reads missing dimensions of a filter from the bytes after the filter's shape. If the filter has too few channels,
-    DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN write sums beyond the end of their
-    scratch buffer.
+    If a shape has too few dimensions, RuntimeShape::ReplaceWith reads the missing dimensions from the stack. If a
+    filter has too few dimensions, PopulateConvolutionQuantizationParams reads bytes behind the filter's shape. If the
+    filter has too few channels, DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN write
+    sums beyond the end of their scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -89,11 +89,11 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Return a model whose tensors share one memory without overlaps. One input and one output of the model each span
-    the whole shared memory.
+    """Return a model whose tensors share one memory without overlaps. An additional input and an additional output
+    of the model each span the whole shared memory.
 
-    Each tensor is filled with `value`, and random bytes are between tensors. In the file, random bytes follow each
-    constant.
+    In the returned memory, each tensor is filled with `value`, and random bytes are between the tensors. In the
+    returned model, random bytes follow each constant.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)

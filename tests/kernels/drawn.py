@@ -61,7 +61,9 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None if the result has several programs or outputs, or if TFLM refuses the network."""
+    """Convert a network. Return None if the converter makes several programs or outputs, or if TFLM refuses the
+    network.
+    """
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:

@@ -1,5 +1,5 @@
-/* Reads groups of three numbers, a value, a multiplier and a shift, and writes the results of tmo_high_mul() and
- * tmo_rescale(). */
+/* Reads groups of three numbers: a value, a multiplier and a shift. For each group, the program writes the results of
+ * tmo_high_mul() and tmo_rescale(). */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

@@ -1,7 +1,7 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on
- * two threads if tmo_check_cores() accepts it. The process ends if a run exceeds the time limit. AddressSanitizer ends
- * the process at an access outside the exactly sized buffers, UndefinedBehaviorSanitizer at undefined arithmetic, and
- * ThreadSanitizer at a race between the threads.
+ * two threads if tmo_check_cores() accepts it. The process ends if a run exceeds the time limit, and if
+ * a sanitizer finds an error: an access outside the exactly sized buffers (AddressSanitizer), undefined arithmetic
+ * (UndefinedBehaviorSanitizer), or a race between the threads (ThreadSanitizer).
  *
  * A case selects a valid program and a few edits of its fields or buffers.
  *

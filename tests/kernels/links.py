@@ -26,7 +26,7 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """This structure equals the first member of the C struct tmo_link."""
+    """Structure with the fields of the first member of the C struct tmo_link."""
 
     _fields_ = (("exchange", EXCHANGE), ("others", ctypes.c_uint8 * 256))
 

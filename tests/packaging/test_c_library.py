@@ -38,8 +38,8 @@ def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 @pytest.mark.parametrize("level", ["-O1", "-O2"])
 def test_one_file_can_hold_the_whole_library(level: str, tmp_path: Path) -> None:
-    """An emitted NAME_library.c includes all sources, so no two sources may define the same static name. In one file,
-    the compiler can inline functions of other sources, and then considers more variables uninitialized.
+    """An emitted NAME_library.c includes all sources, so no two sources may define the same static name. If all
+    sources are in one file, the compiler inlines more functions, and considers more variables uninitialized.
     """
     library = "const tmo_library all = {.check = tmo_check_embedded, .run = tmo_run};"
     (tmp_path / "all.c").write_text(f'#include "tmo/embed.h"\nextern const tmo_library all;\n{library}\n')

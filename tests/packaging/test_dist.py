@@ -1,4 +1,4 @@
-"""The packages of `make dist` contain exactly the files that users need, and each build gives equal bytes."""
+"""The packages of `make dist` contain exactly the files that users need, and every build writes the same bytes."""
 
 import hashlib
 import os

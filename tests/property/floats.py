@@ -1,5 +1,5 @@
-"""Turns random int8 networks into float32 networks with values of any size. All output values are compared bytewise.
-Only a NaN may have other bytes, because IEEE 754 does not define its sign and payload.
+"""Turns random int8 networks into float32 networks with values of any size. All output values except NaNs are compared
+bytewise, because IEEE 754 does not define the sign and the payload of a NaN.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def inputs_of(data: bytes, seed: int) -> list[Inputs]:
 
 
 def examine_float(recipe: Recipe, options: ConversionOptions | None = None) -> bool:
-    """Return whether anything was rewritten."""
+    """Check the outputs of a rewritten float32 network. Return whether the converter rewrote the network."""
     data = in_float(build(recipe), recipe.seed, 0.05 if recipe.seed % 3 == 0 else 0.0)
     try:
         before = original(data)

@@ -1,4 +1,4 @@
-"""Compile C modules of random networks with sanitizers, and compare their outputs with TFLM's."""
+"""Compile C modules of random networks with sanitizers, and compare the modules' outputs with TFLM's."""
 
 import random
 import tempfile

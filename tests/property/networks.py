@@ -12,8 +12,8 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """Tensors without a reader and the tensors `extra` are the model's outputs. In `extra`, index 0 is the newest
-    tensor.
+    """The model's outputs are the tensors without a reader, and the tensors with an index in the field `extra`. Index 0
+    stands for the newest tensor.
     """
 
     inputs: tuple[tuple[int, ...], ...]
@@ -104,7 +104,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. Each network uses the kinds of layers in one of the `sets`."""
+    """Draw networks of up to `most` layers. Each network uses the kinds of layers in one item of `sets`."""
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))

@@ -17,7 +17,7 @@ CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
 MOVING_BYTES = (
     "RESHAPE", "TRANSPOSE", "PAD", "SLICE", "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND",
 )  # fmt: skip
-"""TFLM's kernels of these operators ignore the zero points of their inputs."""
+"""Operators whose TFLM kernels ignore the zero points of the inputs."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),

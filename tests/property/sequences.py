@@ -121,7 +121,7 @@ def network(seed: int) -> bytes:
 
 
 def examine(seed: int) -> None:
-    """Compare each inference of a sequence with the original model, before and after resets."""
+    """Compare the outputs of an original and a rewritten model in a sequence of inferences that contains resets."""
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort=0.05, target=("generic", "cortex-m4")[seed % 2])
     if done.report.why_unchanged != NO_GAIN:

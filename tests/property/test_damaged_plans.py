@@ -25,7 +25,7 @@ PLANS = 20
 REFUSED = "the program is damaged"
 """Error text of the validator that runs on the device."""
 UNUSED = frozenset({"schema", "lower_bound", "proven", "target", "layout", "first", "last", "macs"})
-"""The test does not damage these fields of a plan. Some fields are mandatory, and others do not change the program."""
+"""Fields of a plan that the test does not damage: mandatory fields, and fields that do not change the program."""
 
 Path = tuple[str | int, ...]
 

@@ -1,4 +1,7 @@
-"""No output byte changes if channels without influence are removed, and TFLM's values are in the computed ranges."""
+"""No output byte changes if channels without influence are removed.
+
+All values that TFLM computes are in the ranges that the converter computes.
+"""
 
 import random
 from collections.abc import Iterator

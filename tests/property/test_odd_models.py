@@ -249,7 +249,9 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def padded_views_of_another_zero_point(net: Net) -> bytes:
-    """PAD's output and the reshaped tensor have different zero points. TFLM pads with that of PAD's output."""
+    """PAD's output and the reshaped tensor have different zero points. TFLM pads with the zero point of
+    PAD's output.
+    """
     steps = net.reshape(net.pad(net.input((1, 24, 4)), [(0, 0), (1, 2), (0, 0)]), (1, 1, 27, 4))
     image = net.reshape(net.pad(first(net), [(0, 0), (1, 0), (0, 2), (0, 0)]), (1, 9, 10, 4))
     for view in steps, image:
@@ -276,7 +278,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """TFLM ignores the options of RESHAPE, and uses the shape of its output."""
+    """TFLM's RESHAPE ignores the operator's options, and uses the shape of the output tensor."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())

@@ -22,7 +22,7 @@ void bus_reset(void) {
   device_reset();
 }
 
-/* Returns a hash of all writes so far, which does not depend on the order of the writes. */
+/* Returns a hash of the values of all fields, without the fields that a simulated peripheral computes. */
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {

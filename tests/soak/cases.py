@@ -259,5 +259,5 @@ KINDS: dict[str, tuple[Work, int]] = {
 
 
 def work(kind: str, cases: range) -> list[Failure]:
-    """A child process runs this function, because functions without a name cannot be sent to a process."""
+    """Run random cases in a child process. The function is no lambda, because no lambda can be sent to a process."""
     return KINDS[kind][0](cases)

@@ -9,8 +9,9 @@
  * if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both. The file GAPS
  * has a 1 for each byte of the arena that no model writes, and a 0 for all other bytes. The file EXCLUDED has a
  * tmo_excluded for each model. If a model must not run yet, the program runs the model after all others. The program
- * prints the bytes that TFLM used and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a guard
- * byte was overwritten, 4 if retained outputs changed, and 5 if a model ran too early. */
+ * prints the number of bytes that TFLM used, and how often a model was not allowed to run yet. The exit code is 1 if
+ * TFLM refuses a model, 3 if a guard byte was overwritten, 4 if retained outputs changed, and 5 if a model ran too
+ * early. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""Draw small models of single operators for the rows of tflm/access_order.py."""
+"""Draws small models of single operators for the table in tflm/access_order.py."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The converter accepts windows along one axis of more than 64 samples, although the library's windows have at most 64
+"""The converter accepts windows of more than 64 samples along one axis, although the library's windows have at most 64
 rows.
 """
 

@@ -138,8 +138,8 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
 @pytest.mark.parametrize("activation", ["NONE", "RELU"])
 @pytest.mark.parametrize("scale", [1e-8, 4e-12])
 def test_the_output_of_a_dead_layer_may_have_any_scale(activation: str, scale: float) -> None:
-    """Quantizers choose a tiny scale for an output that is 0 for all calibration inputs. The bounds of NONE and RELU do
-    not depend on the scale.
+    """Quantizers choose a tiny scale for an output that is 0 for all calibration inputs. The bounds of the
+    activations NONE and RELU do not depend on the scale of the output.
     """
     net = Net(1)
     x = net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), activation=activation, out=(scale, -128))

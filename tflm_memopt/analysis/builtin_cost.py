@@ -31,7 +31,7 @@ class Builtins:
     invoke: float
     """Number of instructions of Invoke() for a model without operators."""
     operator: float
-    """Number of instructions that the interpreter takes around each operator."""
+    """Number of instructions that the interpreter takes before and after each operator."""
     kernels: Mapping[str, Mapping[str, float]]
     """Maps a kernel and a kind of work to the instructions per unit of work."""
     high: float

@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). An estimate also includes reads, writes,
-and the beginning of each pixel and iteration. The file costs.json has each kernel's instructions per unit of work,
-fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). The work of an operator also includes
+reads, writes, and the start of each pixel and iteration. The file costs.json has each kernel's instructions per unit of
+work, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -25,7 +25,7 @@ class Work:
     kernel: str
     """Name of a kernel with its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
-    """Number of multiply-accumulates of the kernel. The padding of packed windows counts, too."""
+    """Number of multiply-accumulates of the kernel, including those with the padding of packed windows."""
     weights: float = 0
     """Number of weight bytes that the kernel reads.
 
@@ -63,27 +63,26 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, the field counts how often the kernel finds the address that a move reads.
+    For a COPY, number of times that the kernel finds the address that a move reads.
     """
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""
     gathers: float = 0
     """Number of rows that are copied one by one. For a pool, number of taps in incomplete groups of four channels.
 
-    For a COPY, the field counts bytes that are copied one by one. For tiles whose bytes are copied, the field counts
-    kernel calls.
+    For a COPY, number of bytes that are copied one by one. For tiles whose bytes are copied, number of kernel calls.
     """
     batches: float = 0
     """Number of times that a kernel reads all its weights. For a COPY, number of moves that copy several rows."""
     listed: float = 0
     """Number of windows or window pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of multiplications in RISC-V vector code, each of a value or tap in up to 32 channels.
+    """Number of steps in which RISC-V vector code multiplies a value or tap of up to 32 channels at once.
 
-    With the DSP extension, the field counts values that are multiplied for one pixel and four channels at once.
+    With the DSP extension, number of values that are multiplied for one pixel and four channels at once.
     """
     sweeps: float = 0
-    """Number of runs of taps that RISC-V vector code multiplies for up to 32 channels at once."""
+    """Number of rows of taps that RISC-V vector code multiplies for up to 32 channels at once."""
     entered: float = 0
     """Number of steps to start a group, counted for the first operator of the group.
 
@@ -160,7 +159,7 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 
 def _alike(kernels: Costs, kernel: str) -> list[str]:
-    """Return the kernel or, if its variant was not measured, all measured variants."""
+    """Return a measured kernel, or all measured variants of a kernel that was not measured."""
     if kernel in kernels:
         return [kernel]
     name, *_ = kernel.split()
@@ -203,7 +202,7 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Estimate the instructions on those cores of a target for which the costs of all kernels are known."""
+    """Estimate the instructions on each core of a target, without cores on which the cost of a kernel is unknown."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 

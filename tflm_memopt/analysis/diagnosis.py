@@ -28,7 +28,7 @@ class Diagnosis:
     """The kind of a model, such as float32, and advice on its conversion."""
 
     kind: str
-    """Name of the model's kind, and of a section of docs/models.md. New versions keep the names."""
+    """Name of the model's kind, and of a section of docs/models.md. No new version of the package changes a name."""
     what: str
     advice: str
 
@@ -39,7 +39,7 @@ class Diagnosis:
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """Determine the kind of a model, such as float32 or int8.
 
-    Set `whole` if no part of the model can be converted.
+    The argument `whole` is true if no part of the model can be converted.
     """
     graphs, custom = model.graphs, custom_operators(model)
     if ETHOS_U in custom:

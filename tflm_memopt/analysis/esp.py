@@ -27,7 +27,7 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """Maximum instructions of a reference kernel on RV32 or Xtensa, as a multiple of its instructions on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""For each chip, number of pixels that a 1x1 convolution computes with one read of its weights.
+"""Maps a chip to the number of pixels that a 1x1 convolution computes for each read of the weights.
 
 All kernels of ESP-NN except 1x1 convolutions read the weights once for each pixel.
 """
@@ -79,7 +79,9 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, if any."""
+        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, or None for a plan
+        without multiply-accumulates.
+        """
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None

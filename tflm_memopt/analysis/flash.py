@@ -11,7 +11,7 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Plain C takes the most flash on this core, so unmeasured cores get its code sizes."""
+"""Core on which plain C takes the most flash, and whose code sizes stand for those of unmeasured cores."""
 MODULE_CODE = 512
 """Number of bytes of code in a C module, including library code that only some combinations of kernels need."""
 
@@ -21,7 +21,7 @@ class Footprint:
     """Number of flash bytes that a model and its code need on a core."""
 
     core: str
-    """Core for which the library's code size was measured."""
+    """Core for which the code size of the C library was measured."""
     model: int
     """Number of bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     library: int

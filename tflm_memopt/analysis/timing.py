@@ -1,7 +1,7 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its type and on the wait states of the flash. The file cycles.json has each
-kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, with the model's known error. Each
+kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, and the error of the cycle model. Each
 iteration takes additional cycles, because the code that starts an iteration has more branches and loads than the loops
 of a kernel. Times are unknown for cores whose cycles per instruction are unknown.
 """
@@ -41,7 +41,7 @@ class FlashTiming:
 
     @property
     def key(self) -> str:
-        """Key of the flash in cycles.json. The key is a text made of wait states, line size and caches."""
+        """Key of the flash in cycles.json, made of the wait states, the line size and the caches of the flash."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
@@ -84,14 +84,11 @@ class SlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class KernelRates:
-    """Cycles of a kernel of the C library.
-
-    Each pair has the cycles per instruction and the additional cycles per iteration.
-    """
+    """Pairs of two numbers: a kernel's cycles per instruction, and the additional cycles per iteration."""
 
     least: Span
     most: tuple[Span, ...]
-    """Each pair describes a flash that the board may have."""
+    """Most cycles with each flash that the board may have."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
         low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
@@ -109,7 +106,9 @@ class Rates:
     kernels: Mapping[str, KernelRates]
     """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all other types."""
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all types without
+    another key.
+    """
     without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
@@ -191,18 +190,18 @@ class Clock:
 
     @property
     def known(self) -> bool:
-        """Whether the cycles of the C library's kernels are known on this core."""
+        """Whether the cycles of the C library's kernels are known on the core."""
         return self.rates is not None or self.esp is not None
 
     @property
     def per_instruction(self) -> Span | None:
-        """Cycles per instruction of the C library's kernels on this core, or None if the cycles are unknown."""
+        """Cycles per instruction of the C library's kernels on the core, or None if the cycles are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
         return self.rates.kernels[""].per_instruction if self.rates else None
 
     def prices(self, core: str) -> bool:
-        """Return whether times are known for plans whose instructions are estimated for `core`."""
+        """Return whether a plan's time is known if the plan's instructions are estimated for `core`."""
         return self.esp is not None or (self.rates is not None and self.core == core)
 
     @property
@@ -224,8 +223,8 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of a plan's cycles, if known. The argument `moved` has the numbers of bytes that are read
-        and written in slow memory.
+        """Return the range of a plan's cycles, or None if the cycles are unknown. The argument `moved` has the numbers
+        of bytes that are read and written in slow memory.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -258,7 +257,7 @@ class Clock:
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the range of cycles of builtin operators with CMSIS-NN, if known.
+        """Return the range of cycles of builtin operators with CMSIS-NN, or None if the cycles are unknown.
 
         The argument `counts` maps each operator type to its number of instructions.
         """
@@ -330,7 +329,8 @@ class Time:
     original: Inference | None
     """Estimate for the original model under TFLM with the kernels of `library`, or None if too little is known."""
     rewritten: Inference | None
-    """Estimate for the rewritten model, or None if the instructions of a builtin operator were not counted."""
+    """Estimated inference of the rewritten model, or None if the instructions of a builtin operator were not counted.
+    """
     library: str = "CMSIS-NN"
     """Library with the original model's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
     share: float | None = None
@@ -340,7 +340,7 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        If neither times nor instructions are known, the change is None. The lower bounds of both models are compared,
+        The result is None if neither times nor instructions are known. The lower bounds of both models are compared,
         and so are the upper bounds. The cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten

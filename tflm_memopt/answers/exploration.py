@@ -66,7 +66,7 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """Plans are compared by bytes and by this cost: multiply-accumulates, estimated instructions, or time."""
+    """Cost by which plans are compared, besides bytes: multiply-accumulates, estimated instructions, or time."""
     core: str
     without: tuple[str, ...]
     original_macs: int

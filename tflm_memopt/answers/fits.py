@@ -18,7 +18,7 @@ class BoardReport:
     original: BoardFit
     rewritten: BoardFit
     time: Time | None = None
-    """Estimated time of an inference on the board, or None if its core has no cost table."""
+    """Estimated time of an inference on the board, or None if the board's core has no cost table."""
     target: str = GENERIC
     """Target for which the rewritten model's weights are packed."""
 
@@ -29,7 +29,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """How well a board's size matches the model's need of RAM and flash, from 1 for a perfect match upwards."""
+        """Smaller ratio of the board's RAM or flash to the need of the model, or the inverse of a ratio below 1."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

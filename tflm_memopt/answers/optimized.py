@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report and its plan, which is None for an unchanged model."""
+    """A rewritten model with its report and its plan. The plan of an unchanged model is None."""
 
     model: bytes
     plan: Plan | None
@@ -52,9 +52,10 @@ class Optimized:
     ) -> Mapping[str, bytes]:
         """Return the content of each file that `optimize` writes, by file name.
 
-        The argument `emit` is "cpp", for TFLM; "c", a module without an interpreter; "tflite", only the model; or
-        "arduino", "platformio" or "esp-idf", a project. The argument `emit` can also be a list, or a text with commas.
-        The argument `labels` has the names for the values of a project's first output. The argument `inputs` has an
+        The argument `emit` selects the files: "cpp" for TFLM, "c" for a module without an interpreter, "tflite" for the
+        model alone, and "arduino", "platformio" or "esp-idf" for a project. Several kinds of files are given as a list,
+        or as a text with commas.
+        The argument `labels` has a name for each value of a project's first output. The argument `inputs` has an
         array of quantized or real values for each input of the model, as for verify(). The first inference in `inputs`
         becomes the stored example of a project or C module. Without `inputs`, the stored example is random.
         """

@@ -1,4 +1,4 @@
-"""The report of a conversion, which the file NAME.report.json contains."""
+"""The report of a conversion, as in the file NAME.report.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class StageReport:
     """An operator inside a group of interleaved operators, and how the group computes the operator's output."""
 
     ops: tuple[int, ...]
-    """Indices of the operators of the original model that the operator replaces."""
+    """Indices of the original model's operators that the operator of the plan replaces."""
     operator: str
     tensor: str
     kept: int
@@ -58,7 +58,7 @@ class StageReport:
     cached: bool
     """Whether a row that two neighbouring stripes need is kept for the second stripe."""
     sums: bool
-    """Whether the operator keeps int32 sums, and adds one input row or one channel group to them at a time."""
+    """Whether the operator keeps int32 sums, to which it adds one input row or one channel group at a time."""
     packed: bool
     """Whether a kernel for packed weights runs the operator, instead of a generic kernel."""
     rematerialised: bool = False
@@ -67,7 +67,7 @@ class StageReport:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group of interleaved operators, which are named by their indices in the original model."""
+    """A group of interleaved operators. An operator is named by its index in the original model."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
@@ -110,9 +110,10 @@ class Balance:
     model: int
     """Growth of the .tflite file, in bytes."""
     library: int
-    """Estimated size in bytes of the parts of the C library and its TFLM adapter that the rewritten model uses."""
+    """Estimated size in bytes of the parts of the C library, with its TFLM adapter, that the rewritten model uses."""
     tflm: int
-    """Estimated bytes of TFLM kernels that the conversion adds, or a negative number if it saves kernels."""
+    """Estimated bytes of TFLM kernels that the conversion adds, or a negative number if the conversion saves kernels.
+    """
     worthwhile: bool
 
 
@@ -125,12 +126,12 @@ class PackedEstimate:
     """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the same program with packed kernels of the core."""
+    """Instructions of the program with the core's packed kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """A streamed input with `pushed` new rows at a time, or an external input with `pushed` 0."""
+    """A streamed input, which gets `pushed` rows at a time, or an external input, for which `pushed` is 0."""
 
     rows: int
     row_bytes: int
@@ -139,7 +140,9 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input. Each inference adds `new` rows. The input is full after the first `inferences` inferences."""
+    """A sliding input. Each inference adds `new` rows to the sliding input, which is full after `inferences`
+    inferences.
+    """
 
     rows: int
     new: int
@@ -250,18 +253,18 @@ class Report:
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None
-    """Size of the arena with `--input arena` in bytes, if it is smaller than the arena with a streamed input."""
+    """Size in bytes of the arena with `--input arena`, or None if the arena would not be smaller."""
     accuracy: Accuracy | None = None
     time: Time | None = None
     faster: FasterPlan | None = None
-    """If the rewritten model is slower than the original model on the user's board, a faster plan for this board."""
+    """Faster plan for the user's board, if the rewritten model is slower on the board than the original model."""
     flash_limit: int | None = None
     packed: PackedEstimate | None = None
     """Estimated gain from packed kernels, if the user gave neither `--target` nor `--board`."""
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Size in bytes of the arena to declare, enough for every build of TFLM that NAME_ops.h names. None if unknown."""
+    """Size in bytes of an arena that is enough for every build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
     """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""
     footprint: BeforeAfter[Footprint] | None = None
@@ -271,7 +274,9 @@ class Report:
     planned_for: str = ""
     """Kernel library for which `--ops builtin` made the model: a value of `--kernels`, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
-    """Chains of builtin operators that were cut into parts. Indices of operators are for the original model."""
+    """Chains of builtin operators that were cut into parts. The indices of the operators are those in the original
+    model.
+    """
     to_register: tuple[str, ...] = ()
     """Types of builtin operators that the rewritten model needs, but the original model does not."""
     cores: tuple[CoreReport, ...] = ()

@@ -22,7 +22,7 @@ def bad_config(what: str, where: str, hint: str) -> UsageError:
 class AppModel:
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for the model, which replace those of the application."""
+    """Options of optimize() that replace the application's options for the model."""
     retain: bool | Collection[int | str] = False
     """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs of the
     model.
@@ -32,11 +32,11 @@ class AppModel:
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute. The estimated times of all plans are scaled to match the
-    measured time.
+    """Measured milliseconds of an inference without recompute. The measurement scales the estimated times of all
+    plans of the model.
     """
     pipeline: Sequence[int | str] = ()
-    """Operators, by index or by name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
+    """Indices, or names of outputs, of the operators at which the model is cut into models NAME_1, NAME_2, ..."""
 
     @property
     def most(self) -> float | None:
@@ -45,7 +45,7 @@ class AppModel:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Several models that share an arena, and run at the same time only if `concurrent` allows it."""
+    """Several models that share an arena. Only models in one set of the field `concurrent` run at the same time."""
 
     models: Mapping[str, AppModel]
     """Models of the application by name. The names of written files and of C identifiers contain the model's name."""

@@ -13,7 +13,10 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return bit masks for each model's start: models that must not be running, and models that must not be paused."""
+    """Return two lists with a bit mask for each model.
+
+    When the model starts, no model in the first mask may be running, and no model in the second mask may be paused.
+    """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

@@ -87,10 +87,10 @@ class LaidOut:
     curve: tuple[tuple[float, int], ...]
     """Pairs: the milliseconds between two pauses, and the size in bytes of the arena head for this time."""
     slow: Mapping[str, int]
-    """Maps a model to the offset in bytes of its part of the slow memory."""
+    """Maps a model to the offset in bytes of the model's part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
     busy: Sequence[int] = ()
-    """Millionths of a core's time that each model uses. The sequence is empty if the models have no rates."""
+    """Millionths of a core's time that each model uses, or () if the models have no rates."""
 
     @property
     def slow_bytes(self) -> int:
@@ -195,7 +195,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # A plan with few live bytes may pause too rarely.
+        with contextlib.suppress(DoesNotFit):  # With few live bytes, the model may have too few pauses.
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -301,7 +301,7 @@ class Layouts:
 
 
 def _concurrent_pairs(app: App, planned: Sequence[int], yields: Iterable[Pair]) -> set[Pair]:
-    """Return the pairs of planned models that may run at the same time without pauses, as indices of `planned`."""
+    """Return pairs of indices in `planned`. The models of a pair may run at the same time, and neither model pauses."""
     each = {(planned.index(i), planned.index(j)) for i, j in pairs(app)}
     return each - {pair for i, j in yields for pair in ((i, j), (j, i))}
 

@@ -65,7 +65,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """The argument `runs` has the C names of models that run while the model pauses."""
+    """The argument `runs` has the C names of the models that run while the model of `subject` pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

@@ -14,7 +14,7 @@ ASSUMED: Span = (0.5, 3.0)
 """Assumed range of cycles per instruction for cores whose cycles are not modelled.
 
 At best, a core runs two instructions per cycle, as a Cortex-M7 does. At worst, each instruction of a core waits two
-cycles. A time limit is checked against the upper end of the range.
+cycles. A model's time limit is compared with the time at the upper end of the range.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -31,7 +31,7 @@ class Timer:
     """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of some work in milliseconds, or None if the time is unknown. The argument `moved`
+        """Return an upper bound of the milliseconds of `work`, or None if the time is unknown. The argument `moved`
         has the numbers of bytes that are read and written in slow memory.
         """
         if self.clock is None:
@@ -43,7 +43,7 @@ class Timer:
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
     """Return the timer of a model, which converts work into milliseconds. If the user has measured the model's time,
-    `plan` is the measured work. Raises UsageError if no time of the model is known.
+    the argument `plan` is the work whose time was measured. Raises UsageError if no time of the model is known.
     """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
@@ -72,7 +72,7 @@ def _hint(member: AppMember, entry: AppModel) -> str:
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return how the time of each model with a rate, a time limit or pauses was determined."""
+    """For each model with a rate, a time limit or pauses, return how the model's time was determined."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

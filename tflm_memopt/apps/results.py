@@ -32,7 +32,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """Numbers of iterations after which the model pauses."""
+    """Numbers of executed iterations at which the model pauses."""
     milliseconds: float
     """Estimated upper bound of the milliseconds between two pauses."""
 
@@ -53,7 +53,7 @@ class AppReport:
     arena: Arena
     """Arena that the models share, for interpreters with one MicroAllocator or for C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena with any TFLM build of the ABI, or None for C modules."""
+    """Size in bytes of an arena that is enough for any TFLM build of the ABI, or None for C modules."""
     apart: int
     """Number of bytes of all arenas if each original model has its own arena."""
     shared: int
@@ -75,7 +75,7 @@ class AppReport:
     interpreter: bool = True
     slow: int = 0
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
-    """Maps a model to the offset in bytes of its part of the slow memory."""
+    """Maps a model to the offset in bytes of the model's part of the slow memory."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Origin of the estimated times for each model with a rate or pauses in app.toml."""
     cores: tuple[CoreLoad, ...] = ()
@@ -121,7 +121,7 @@ class AppPoint:
     head: int
     tail: int
     instructions: int
-    """Instructions in one second for all models. Without rates, the number counts one inference of each model."""
+    """Instructions of all models in one second or, if no model has a rate, in one inference of each model."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 

@@ -32,8 +32,8 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) -> dict[str, bytes]:
-    """Return each file's content by name. Raises UsageError if file names are equal, or if a kind of file exists only
-    for a single model.
+    """Return each file's content by name. Raises UsageError for equal file names, and for kinds of files that only
+    single models can have.
     """
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:

@@ -26,7 +26,7 @@ SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
 """Required alignment of buffers in bytes, for int32 sums, uint16 counters, pairs of int16, and vectors of weights."""
 MOST_AT_ONCE = 1 << 20
-"""Approximate number of accesses that are sorted at once, which limits the memory of the checker."""
+"""Approximate number of accesses that are sorted at once. The number limits the memory of the checker."""
 UNKNOWN = -1 << 62
 """Mark of bytes that no operator has written yet, or that another model has written."""
 
@@ -52,7 +52,7 @@ class TaggedArena:
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
         self._listed: list[Accesses] = []
         self.now = 1
-        """Default time of an access."""
+        """Time of the accesses for which the caller gives no time."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             end, key = slow.offset + slow.nbytes, (Role.TENSOR, slow.tensor)
@@ -79,12 +79,12 @@ class TaggedArena:
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
             raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
-        # If a group runs in reverse, its row 0 is the last row of the tensor.
+        # In a reversed group, row 0 is the last row of the tensor.
         return offset + (buffer.nbytes // row_bytes - 1 - row if self.is_reversed else row) * row_bytes
 
     def run(self, content: Content, at: int, first: int, nbytes: int, reader: object = None) -> None:
-        """Write bytes `first` to `first + nbytes - 1` of a tensor or buffer to the arena from address `at` on. If the
-        name `reader` of an operator is given, the operator reads these bytes instead.
+        """Write bytes `first` to `first + nbytes - 1` of a tensor or buffer to the arena from address `at` on. If
+        `reader` is the name of an operator, the operator reads the bytes, and nothing is written.
         """
         one, now = np.array([at], np.int64), np.array([self.now], np.int64)
         who = (lambda _: reader) if reader else None
@@ -103,7 +103,7 @@ class TaggedArena:
         self._listed.append(accesses)
 
     def settle(self) -> None:
-        """Replay the listed accesses. Raise PlanError if a read finds other bytes than it expects."""
+        """Replay the listed accesses. Raise PlanError if an operator reads other bytes than it needs."""
         if not self._listed:
             return
         start = np.flatnonzero(np.diff(self._marks, prepend=self._marks[0] - 1))
@@ -157,7 +157,7 @@ class TaggedArena:
     def private(
         self, role: Role, key: int, nbytes: int, time: Ints | None = None, reader: Callable[[int], object] | None = None
     ) -> None:
-        """List writes of the first `nbytes` bytes of a private buffer. If `reader` is given, list reads instead."""
+        """List accesses to the first `nbytes` bytes of a private buffer: reads if `reader` is given, writes if not."""
         when = np.full(1, self.now) if time is None else time
         if nbytes and len(when):
             at = np.full(len(when), self.at(role, key, nbytes)[1])
@@ -165,7 +165,7 @@ class TaggedArena:
             self.access(Accesses((role.value, key), at, marks, nbytes, when, reader))
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """Return a buffer and its offset. Raise PlanError if the buffer is missing or smaller than `nbytes`."""
+        """Return a buffer and its offset. Raise PlanError for a missing buffer, or one of fewer than `nbytes` bytes."""
         if (role, key) not in self.home:
             raise PlanError(f"there is no {role.value} buffer for {key}")
         if self.home[role, key][0].nbytes < nbytes:

@@ -1,7 +1,7 @@
 """Proves that two cores never overwrite each other's bytes, whatever their speeds are.
 
-The results equal those of one core if, between two barriers, no core touches a byte that the other core writes. Each
-byte is marked with the number of barriers that the cores had passed at the byte's last access.
+Two cores compute the same results as one core if, between two barriers, no core accesses a byte that the other core
+writes. Each byte is marked with the number of barriers that the cores had passed at the byte's last access.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from tflm_memopt.plan.plan import Group, GroupSharding, OpSharding, Plan, Role, 
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Runs of bytes at equal distances: address of the first, number of runs, bytes per run, distance between starts."""
+"""Equally spaced runs of bytes: address of the first run, number of runs, bytes per run, distance between starts."""
 
 
 class CoresReplay:
@@ -71,7 +71,7 @@ class CoresReplay:
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
         nbytes, behind = 2 * len(self.stages), core * max(op.core_1_counters for op in self.ops.values())
         yield self.written, self._run(Role.COUNTERS, self.number, behind, nbytes)
-        if core == 0 and self.executed == 1:  # Core 0 copies all weights first.
+        if core == 0 and self.executed == 1:  # Core 0 copies weights before the first iteration.
             for tensor in self.copied:
                 yield self.written, self._run(Role.WEIGHTS, tensor)
         if sharding.kind <= Sharding.CORE_1 and sharding.kind != core:
@@ -107,7 +107,7 @@ class CoresReplay:
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
     def _run(self, role: Role, key: int, first: int = 0, nbytes: int = 0) -> Bytes:
-        """Return bytes of a private buffer, by default all of them."""
+        """Return `nbytes` bytes of a private buffer, or all bytes if `nbytes` is 0."""
         buffer, at = self.arena.at(role, key, first + nbytes)
         return at + first, 1, nbytes or buffer.nbytes, nbytes or buffer.nbytes
 

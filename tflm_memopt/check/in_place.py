@@ -1,4 +1,4 @@
-"""Lists the order in which each kernel of the C library reads and writes. The planner has lists of its own.
+"""Lists the order in which each kernel of the C library reads and writes. The planner has separate lists.
 
 A kernel that is in no list is assumed to write all outputs before it reads its inputs.
 """
@@ -13,7 +13,7 @@ ELEMENT_BY_ELEMENT = frozenset({
 })  # fmt: skip
 """Kernels that read an input element before they overwrite the element."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
-"""Kernels that write the last byte of an iteration after all reads."""
+"""Kernels that, in each iteration, write the last byte after all reads."""
 
 PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
 IN_ORDER = PLACES | {
@@ -23,20 +23,23 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the number of bytes for the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums per index."""
+    """Return the number of bytes for the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums for each
+    output index.
+    """
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each input element before it writes the output element with the same index, so
-    that the output may overwrite an input.
+    """Return whether the output may overwrite an input.
+
+    The kernel must read each input element before it writes the output element with the same index.
     """
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads."""
+    """Return whether the kernel writes the last byte of each iteration after all reads of the iteration."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.core_1_counters
 
 

@@ -34,8 +34,8 @@ def check_together(
 ) -> None:
     """Raise PlanError if one model could overwrite a byte that another model still needs.
 
-    The models of each pair in `concurrent_pairs` run at the same time. For each pair (i, j) in `yields`, model j runs
-    while model i pauses.
+    The models of each pair in `concurrent_pairs` run at the same time. A pair (i, j) in the argument `yields` means
+    that model j may run while model i pauses.
     """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]

@@ -14,7 +14,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Raise PlanError if an operator of TFLM could overwrite an input byte before it reads the byte."""
+        """Raise PlanError if a builtin operator could overwrite an input byte before the operator reads the byte."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.private(Role.SCRATCH, number, scratch)

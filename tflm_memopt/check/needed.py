@@ -75,7 +75,7 @@ def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
 
 
 def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWindows, AxisWindows] | None:
-    """Return a TFLM operator's windows along both axes of an input of `height` rows, or None without windows."""
+    """Return a TFLM operator's windows along both axes of an input of `height` rows, or None without any window."""
     width, w = op.reads[0].w, op.window
     all_columns = AxisWindows(width, w.stride_w, w.dilation_w, 0, 1)
     if of.type == TIME:
@@ -158,7 +158,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """A reduction of channels reads single values, and a reduction of rows or columns reads whole pixels."""
+    """Yield indices of single values if channels are reduced, and indices of whole pixels if not."""
     shape = shape_of(graph, op)
     stated = op.options.get(AXES)
     axes = {

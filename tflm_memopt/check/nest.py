@@ -62,7 +62,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. A last pass that only writes finished sums is not counted."""
+        """Number of channel groups. A last channel group that only writes finished sums is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
     def macs(self, executed: Ints) -> int:
@@ -77,7 +77,7 @@ class StageNest:
 
     @property
     def pixel_bytes(self) -> int:
-        """Size of an output pixel in bytes. The buffer may hold the channels of only one channel group."""
+        """Size in bytes of an output pixel, or of the part of an output pixel that is in one channel group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
@@ -91,7 +91,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether it starts new sums."""
+        """For each iteration, whether the iteration starts new sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -116,7 +116,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # If a group runs in reverse, its row 0 is the last row of the tensor.
+        if self.is_reversed:  # In a reversed group, row 0 is the last row of the tensor.
             return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return ReadWindows(top, bottom, left, right)
 
@@ -153,7 +153,7 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[tuple[StageNest, Ints, Ints]]:
-    """Yield each operator of a group with its positions in the group's loops, and the indices of its iterations.
+    """Yield each operator of a group, its positions in the group's loops, and the indices of its iterations.
 
     Raises PlanError for iterations that do not exist and for missing rows.
     """
@@ -182,7 +182,7 @@ def count_iterations(loops: Loops) -> int:
 
 
 def _ordered(loops: Loops) -> Ints:
-    """Return an array of two rows: the operator of each iteration, and the number of stripes that it skips."""
+    """Return an array of two rows: the operator of each iteration, and the number of skipped stripes."""
     parts = [
         np.tile(_ordered(item.body), (1, item.times))
         if isinstance(item, Repeat)

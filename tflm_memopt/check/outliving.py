@@ -1,10 +1,10 @@
 """Proves that operators read the right rows of earlier inferences, and receive the right rows from other devices.
 
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
-proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. If a window covers kept and
-new rows, it must end at the newest row and be as high and wide as TFLM's window. The kept rows must be the last rows of
-the tensor that the window covers. Each message must carry a row of a tensor to the same row of the receiver's tensor.
-Windows of models with a sliding input are checked in sliding.py.
+proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window over kept and new
+rows must be as high and wide as TFLM's window, and after the last window, no further window may fit into the new rows.
+The kept rows must be the last rows of the tensor that the window covers. Each message must carry a row of a tensor to
+the same row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time
@@ -52,14 +52,14 @@ def _writes_state(op: RowOp, of: Op, model: Graph) -> str:
 
 
 def _without_views(model: Graph, tensor: TensorId) -> TensorId:
-    """Return the tensor whose bytes a view shares, or `tensor` if it is no view."""
+    """Return the tensor whose bytes a view shares, or `tensor` if `tensor` is no view."""
     while (op := model.producer(tensor)) and op.type == VIEW:
         tensor = op.inputs[0]
     return tensor
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Return "" if the last window ends at the newest row and equals TFLM's window, and otherwise an error."""
+    """Return an error message, or "" if an operator has TFLM's windows and no further window fits into the new rows."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

@@ -10,13 +10,16 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
     several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
-    Helium, and up to 4 columns as bytes for RISC-V. If the plan does not set the number of columns, scratch for two
-    columns takes at most 4,608 B, and scratch for more columns takes at most 1,728 B. The int16 kernel computes one
-    column less in a call if the next call would compute a single column. Scratch of kernels for wide tiles has no
-    limit. If windows have at most 96 values, a kernel for wide tiles computes the last five columns of a row at once. A
-    single pixel under a 1x1 window needs no scratch on RISC-V, on Helium with a multiple of 16 channels, and on Arm DSP
-    with a multiple of 8 channels. Larger windows on Arm DSP need scratch only for one pixel of padding, if tiles have
-    one pixel, the number of input channels is a multiple of 8, and the number of output channels is even.
+    Helium, and up to 4 columns as bytes for RISC-V. If the plan does not set the number of columns, a kernel copies a
+    second column only if both columns take at most 4,608 B, and a further column only if all columns take at most
+    1,728 B. The scratch of kernels for wide tiles has no limit. The kernel that copies int16 values computes one column
+    less in a call if the next call would compute a single column. A kernel for wide tiles computes the last five
+    columns of a row at once if windows have at most 96 values.
+
+    A single pixel under a 1x1 window needs no scratch in three cases: on RISC-V, on Helium with a multiple of 16 input
+    channels, and on Arm DSP with a multiple of 8 input channels and at least 4 output channels. On Arm DSP, a tile of
+    one pixel under a larger window needs scratch only for one pixel of padding. The larger window must have at most 51
+    taps, a multiple of 8 input channels, and an even number of at least 4 output channels.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0

@@ -36,7 +36,7 @@ class Place:
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the index of each pixel in memory. In a group that runs in reverse, row 0 is the tensor's last row."""
+        """Return the index of each pixel in memory. In a reversed group, row 0 is the last row of the tensor."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
@@ -68,7 +68,7 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c, at)
 
     def rows(self, stripe: Ints) -> tuple[Ints | int, Ints | int]:
-        """Return the range of rows that are kept for each stripe."""
+        """For each stripe, return the first and the end row that the buffer of the tensor keeps."""
         if self.maker is None or not self.in_stripes:
             return 0, self.seen.h
         nest = self.maker.nest
@@ -123,8 +123,8 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Raise PlanError if a plan wrongly lets a kernel compute several iterations in one call.
 
-    A convolution reads all pixels of a call before it writes the first pixel. A depthwise convolution writes pixels
-    before it has read all pixels, so its output must not overlap its input.
+    In one call, a convolution reads all input pixels before it writes the first output pixel. A depthwise convolution
+    writes output pixels before it has read all input pixels, so its output must not overlap its input.
     """
     op, stage = step.op, step.stage
     most = int(step.tile == 1) if step.tiled else 4
@@ -148,8 +148,8 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 
 def _makes_two_rows(op: RowOp) -> bool:
-    """Return whether a kernel computes two rows at once. Rows of a convolution have five pixels, and its windows have
-    at most 96 values.
+    """Return whether a kernel computes two rows at once. A convolution computes two rows at once only
+    if rows have five pixels and windows have at most 96 values.
     """
     w, width = op.window, op.writes.w
     if op.packing is Packing.DSP_DEPTHWISE:

@@ -29,8 +29,8 @@ CHUNK = 1 << 18
 
 
 def check_reads(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads other data than TFLM's operator. For a sliding input, check the operators of
-    the whole input, because sliding.py compares with them.
+    """Raise PlanError if an operator reads other data than TFLM's operator. If the input slides, check the row graph of
+    the whole input. The module sliding.py compares the plan with the row graph of the whole input.
     """
     if graph.window:
         graph = graph.window.whole
@@ -102,13 +102,13 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First index of a block of output bytes, and two arrays: the input and the byte index of each copied byte."""
+"""The first index of a block of output bytes, the input of each copied byte, and the index of the byte in the input."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_constants(model, of, op, who)
-    # If an operator reads a tensor as two inputs, both inputs get the smaller index.
+    # If two inputs of an operator are the same tensor, both inputs get the smaller index.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in copied(op, who):
         wanted, wanted_source = _origins(model, of, np.arange(first, first + len(source)))
@@ -156,8 +156,8 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
 
 
 def copied(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the source of each output byte, like the C function tmo_copy_s8(). Raise PlanError if a move reads beyond
-    its row.
+    """Yield the source from which the C function tmo_copy_s8() copies each output byte. Raise PlanError if a move
+    reads or writes bytes outside a row.
     """
     _check_bounds(op, who)
     if op.scatters:
@@ -180,7 +180,7 @@ def copied(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> _Copied:
-    """Return which input byte each output byte copies, for an operator with a single output row."""
+    """For an operator with a single output row, return which input byte is copied to each output byte."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():

@@ -38,16 +38,16 @@ class IterationPhase(enum.IntEnum):
     SUMS = 3
     OLD_OUTPUT = 4
     FIRST = 5
-    """In the phase FIRST, kernels that work in place read, and all other kernels write."""
+    """In the phase FIRST, kernels that work in place read inputs, and all other kernels write outputs."""
     SECOND = 6
-    """In the phase SECOND, kernels that work in place write, and all other kernels read."""
+    """In the phase SECOND, kernels that work in place write outputs, and all other kernels read inputs."""
     LAST_BYTE = 7
     END = 8
     DONE = 9
 
 
 class Pixels(NamedTuple):
-    """Pixels that iterations of an operator access. Each array has one element per access."""
+    """Pixels that iterations of an operator access, with one array element per access."""
 
     stripe: Ints
     y: Ints
@@ -74,7 +74,7 @@ class StageIterations(NamedTuple):
     def by_channel_group(self, maker: StageNest | None, nbytes: int) -> Iterator[tuple[StageIterations, int, int]]:
         """Yield the iterations for each range of channels, with the first channel and the number of channels.
 
-        `maker` is the operator that writes the pixels, and `nbytes` is the size of a pixel.
+        The argument `maker` is the operator that writes the pixels, and `nbytes` is the size of a pixel.
         """
         if maker is None or not maker.splits:
             yield self, 0, nbytes
@@ -152,7 +152,7 @@ class GroupReplay:
             arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
             arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.END, batch.name)
         if step.sums:
-            # Every iteration writes all sums, so the replay checks only the first and the last iteration of a series.
+            # Each iteration updates all sums, so only the first and the last update of each sum are replayed.
             sums, opens = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), step.opens[batch.number]
             first = np.flatnonzero(opens)
             last = np.append(first[first > 0], len(opens)) - 1
@@ -215,7 +215,7 @@ class GroupReplay:
                 continue
             for some, first, nbytes in batch.by_channel_group(place.maker, place.seen.c):
                 pixels = self._window(some, place, k)
-                if not place.in_stripes:  # Each pixel is written only once, so only its first and last read matter.
+                if not place.in_stripes:  # Only the first and the last read matter, as a pixel is written once.
                     pixels = _first_and_last(pixels, place.seen.w)
                 at, marks = self._pixels(place, pixels, first)
                 self.arena.access(Accesses(place.tensor, at, marks, nbytes, pixels.time + phase, batch.name))
@@ -291,7 +291,7 @@ class GroupReplay:
 
 
 def _made(batch: StageIterations, width: int) -> Pixels:
-    """Return the pixels that the iterations write. The output has `width` columns."""
+    """Return the pixels that iterations write to an output of `width` columns."""
     step, number = batch.step, batch.number
     y, x0, x1 = step.row[number], step.x0[number], step.x1[number]
     if step.stage.iterative:

@@ -1,9 +1,10 @@
 """Proves that a model with a sliding input computes the rows that the original model computes from the whole input.
 
-Each row of each tensor gets a number. Two computed rows get the same number only if the operators and the numbers of
-the input rows are equal. A copy of a row has the number of the original row. The rows of the input are numbered in the
-order of their arrival. In the first inference with an output, each computed row must have the same number as a row of
-the whole model. The rows of each output must have the numbers of the whole model's output rows.
+The proof gives each row of each tensor a number. Two computed rows get the same number only if their operators are
+equal and their input rows have the same numbers. A copy of a row has the number of the original row. The rows of the
+input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
+number of a row that the original model computes. The rows of each output must have the numbers of the original model's
+output rows.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -26,7 +27,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Number of a row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Numbers from COMPUTED on stand for computed rows, and smaller numbers stand for rows of the input."""
+"""Smallest number of a computed row. The numbers of input rows are smaller than COMPUTED."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
@@ -35,7 +36,7 @@ _Known = dict[tuple[Hashable, bytes], int]
 
 
 def check_sliding(graph: RowGraph) -> None:
-    """Raise PlanError if an operator computes a row that TFLM's operator does not compute from the whole input."""
+    """Raise PlanError if a computed row differs from all rows that TFLM's operator computes from the whole input."""
     if graph.window is None:
         raise ValueError("the input does not slide")
     rows, new, count = graph.window.rows, graph.window.new, graph.window.inferences
@@ -68,7 +69,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """For each tensor, return how many of the last inferences compute rows that the last output needs."""
+        """For each tensor, return the number of last inferences whose rows the last output needs."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):
@@ -87,7 +88,7 @@ class _Numbering:
         else:
             taps = [self._taps(op, k, rows) for k, rows in enumerate(self._operands(op))]
             if any(a.table or (a.mul, a.div, a.extent) != (1, 1, 1) for a in op.access):
-                # The values of a row may depend on its index, as in RESIZE_BILINEAR.
+                # As in RESIZE_BILINEAR, the values of a row may depend on the row's index.
                 taps.append(np.tile(np.arange(op.writes.h)[:, None], (self._inferences, 1, 1)))
             read = np.concatenate(taps, axis=2)
         if op.kind.name == "MAX_POOL" and replace(w, pad_top=0) == UNIT and op.activation == (-128, 127):
@@ -131,8 +132,8 @@ class _Numbering:
         return found
 
     def _read(self, tensor: TensorId, seen: Rows) -> Ints:
-        """Return a number for each row of an operand. If operand and tensor are divided into rows differently, each row
-        of the operand gets a new number.
+        """Return a number for each row of an operand. If the operand divides the tensor's bytes into other rows, each
+        row of the operand gets a new number.
         """
         if tensor in self._keepers:
             return self._kept(tensor)
@@ -148,7 +149,9 @@ class _Numbering:
         return np.concatenate([self._numbered(*part) for part in parts], axis=1)
 
     def _kept(self, state: TensorId) -> Ints:
-        """Return a number for each row of a state at the beginning of each inference, newest row last."""
+        """For each inference, return the numbers of the rows that a state holds at the beginning, from the oldest to
+        the newest row.
+        """
         keeper = self._keepers[state]
         arrived, kept = self._read(keeper.inputs[0], keeper.reads[0]), keeper.state_write
         depth = kept.rows.h if kept else 0
@@ -161,7 +164,7 @@ class _Numbering:
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
         """Give each computed row a number. Rows of an operator get the same number if their input rows are the same.
-        The last axis of `read` lists the input rows of each computed row.
+        The last axis of the argument `read` has the numbers of a computed row's input rows.
         """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]

@@ -1,7 +1,7 @@
 """Replays the writes of a streamed input into the arena.
 
-When an operator needs new input rows, the caller writes them over the previous rows. Before the caller writes, rows
-that are still needed are copied to a rolling buffer.
+When an operator needs new input rows, the caller writes the new rows over the previous rows. Previous rows that are
+still needed are first copied to a rolling buffer.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ class SourceReplay:
         self.passed = True
 
     def address(self, row: int) -> int | None:
-        """Return the address of a row in the arena, or None if the input is not streamed."""
+        """Return the arena address of an input row, or None if the input is not streamed."""
         source = self.streamed
         if source is None:
             return None
@@ -67,9 +67,7 @@ class SourceReplay:
         return nbytes if outside and op.element_bytes == 1 else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
-        """Return the number of rows and the address of the rolling buffer for input rows, or two zeros if there is
-        none.
-        """
+        """Return the number of rows and the address of an input's rolling buffer, or (0, 0) without a buffer."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
         depth = self.arena.home[Role.ROLLING_BUFFER, source.tensor][0].depth

@@ -1,8 +1,8 @@
 """Replays rolling buffers of rows that outlive an inference.
 
-All inferences access a rolling buffer in the same order. Only the position of the oldest row changes from one inference
-to the next. The replay of each buffer starts after a reset, and ends when new rows have filled the buffer twice. Later
-inferences repeat accesses that the replay has checked.
+All inferences access the rows of a rolling buffer in the same order. From one inference to the next, only the place of
+the oldest row in the buffer changes. The replay of each buffer starts after a reset, and ends when new rows have filled
+the buffer twice. Later inferences repeat accesses that the replay has checked.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -25,9 +25,11 @@ FILL = None
 class _Event(NamedTuple):
     who: str
     row: int
-    """Index of the row. The first new row of an inference has index 0, and older rows have negative indices."""
+    """Index of the accessed row: the first new row of an inference has index 0, and older rows have negative indices.
+    """
     at: int
-    """Position in rows, counted from the oldest row. A negative position is counted from the end of the buffer."""
+    """Position in rows, counted from the oldest row. A negative position is counted from the end of the rolling buffer.
+    """
     writes: bool = False
 
 
@@ -69,8 +71,11 @@ class StateReplay:
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the state, the row and its place in the rolling buffer. An operand begins with the oldest row in the
-        buffer. Rows above a window end with the newest row.
+        """Yield each row that an operator reads from a state: the state, the row's index, and its position in the
+        buffer.
+
+        If an operand is a state, its row 0 is the oldest row in the buffer. If a window begins above the new rows, its
+        row -1 is the newest row in the buffer.
         """
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
@@ -108,7 +113,7 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        # Only the last region has a counter of inferences, next to its own states.
+        # If the input slides, only the last region has a counter of inferences, next to the states of the region.
         last = [home for home in self._homes if home][-1:]
         if self.window and self.plan.states[-2].tensor not in last[0]:
             raise PlanError("the counter of the sliding input is not in the last region")
@@ -141,7 +146,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that are no longer in the input.
 
     Each inference adds the new rows to the sums and subtracts the rows that the new rows replace in the rolling buffer.
-    If sums and buffer start at 0, each sum always equals the sum of the rows in the buffer.
+    If the sums and the rolling buffer start at 0, each sum always equals the sum of the rows in the rolling buffer.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

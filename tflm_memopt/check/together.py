@@ -1,7 +1,8 @@
 """Checks that devices which run one network together receive the sent rows and never deadlock.
 
-A link keeps the order of its messages, so sender and receiver must name equal rows in equal order. A simulation of all
-devices finds deadlocks: a sender waits for space in the link, and a receiver waits for a row.
+A link keeps the order of its messages. Therefore, the sender and the receiver of a link must list the same rows in the
+same order. A simulation of all devices finds deadlocks: a sender waits for space in the link, and a receiver waits for
+a row.
 """
 
 from bisect import bisect_left
@@ -34,14 +35,14 @@ class Traffic:
     sent: tuple[int, ...]
     received: tuple[int, ...]
     room: int
-    """Smallest capacity of a link in bytes with which no device waits forever."""
+    """Smallest number of bytes that a link must be able to store so that no device waits forever."""
     room_for_all: int
-    """Smallest capacity of a link in bytes with which no sender ever waits."""
+    """Smallest number of bytes that a link must be able to store so that no sender ever waits."""
 
 
 def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
-    """Raise PlanError if messages of the devices do not match. The argument `devices` has the rows that each device
-    exchanges.
+    """Raise PlanError if messages of the devices do not match. The argument `devices` has the rows that are sent and
+    received, in a separate list for each device.
     """
     for number, rows in enumerate(devices):
         for row in rows:
@@ -91,7 +92,9 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
-    """Return the number of a device that waits forever, or None. Each connection stores at most `room` bytes."""
+    """Return the number of a device that waits forever, or None. A connection stores at most as many bytes as the
+    argument `room` states.
+    """
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

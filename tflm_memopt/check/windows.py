@@ -12,7 +12,9 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
 
 
 class ReadWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input that each iteration reads. A range may be empty."""
+    """Rows [top, bottom) and columns [left, right) of an input that each iteration reads. A range of rows or columns
+    may be empty.
+    """
 
     top: Ints
     bottom: Ints
@@ -29,7 +31,9 @@ def first_row(access: Access, y: Ints, height: int) -> Ints:
 
 
 def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
-    """For each move in iteration `y` of a COPY, yield the operand, the row and the range of bytes that it reads."""
+    """For each move in iteration `y` of a COPY operator, yield the operand, the row and the range of bytes that the
+    move reads.
+    """
     for move in op.moves.moves if op.moves else ():
         access, height = op.access[move.operand], op.operands[move.operand].h
         row = int(first_row(access, np.array([y]), height)[0]) + move.tap

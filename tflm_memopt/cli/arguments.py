@@ -14,8 +14,8 @@ OF_ONE = ("c", "cores", "reset_every", "steps")
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is set. The argument `are_for` names the cases in which the flags are
-    allowed.
+    """Raise UsageError if the user set a flag that the argument `flags` names. The argument `are_for` names the cases
+    in which the flags are allowed.
     """
     for flag in flags:
         if getattr(args, flag):
@@ -47,7 +47,7 @@ def folder(argument: str) -> Path:
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that reads an argument with `read`, and raises errors as argparse expects them."""
+    """Return a function for argparse that converts a command-line argument with the function `read`."""
 
     def read_argument(argument: str) -> T:
         try:
@@ -63,7 +63,7 @@ def operators(argument: str) -> tuple[int, ...]:
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    # Importing the emitters is slow, and `--help` does not need them.
+    # The emitters are imported only when needed, because the import is slow.
     from tflm_memopt.emit import bundle  # noqa: PLC0415
 
     return reading(bundle.kinds)(argument)

@@ -47,7 +47,9 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for which `fit` packs weights. Cortex-M7 and Cortex-M33 can run programs for this target."""
+"""Target for which the command `fit` packs weights. Cortex-M7 and Cortex-M33 can run programs for the target
+Cortex-M4.
+"""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -62,7 +64,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Rewrite every .tflite file of a folder, even if some of them fail, and return the worst exit code."""
+    """Rewrite every .tflite file of a folder, and return the worst exit code. A failure does not stop the command."""
     arguments.refuse(args, arguments.ALONE, "one model", "one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
@@ -87,8 +89,8 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model, and return a report and the written files. The argument `taken` has files that must not be
-    overwritten.
+    """Rewrite a model, and return a report and the written files. The argument `taken` has the names of files that must
+    not be overwritten.
     """
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
@@ -141,8 +143,8 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or, without --inputs, those of --calibrate. Raises UsageError if --inputs has no
-    effect.
+    """Return the arrays of the option --inputs. Without --inputs, return the arrays of --calibrate. Raises UsageError
+    if --inputs is given and no emitted file uses inputs.
     """
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
@@ -152,7 +154,9 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names of written files for the answer. A subfolder is named instead of the files in it."""
+    """Return the names of written files for the answer. For files in a subfolder, only the name of the subfolder is
+    returned.
+    """
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
@@ -177,7 +181,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # Packed kernels need more scratch than plain kernels.
+            with contextlib.suppress(DoesNotFit):  # The model may not fit, because packed kernels need more scratch.
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
@@ -199,7 +203,9 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return the arguments that are options of `function`. The argument `plan` is left out."""
+    """Return those command-line arguments that are options of the function `function`. The command-line argument `plan`
+    is left out.
+    """
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
@@ -239,7 +245,9 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module with the model's name in a folder, or the folder itself if the module does not exist."""
+    """Return the file of the C module in the folder. If the folder has no C module with the model's name, return the
+    folder.
+    """
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -15,7 +15,7 @@ from tflm_memopt.errors import MemoptError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # Importing rich is slow, and `--help` and errors do not need it.
+    # rich is imported only when needed, because the import is slow. `--help` and errors do not need rich.
     from rich.console import Console, RenderableType
 
 PROGRAM = "tflm-memopt"
@@ -44,7 +44,9 @@ def answer(
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to standard error, with message, place and hint on separate lines, and return its exit code."""
+    """Print an error to standard error, and return the error's exit code. The message, the place and the hint are on
+    separate lines.
+    """
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]
@@ -79,7 +81,7 @@ def console_of(stream: Any) -> Console:
 
 
 def prepare_streams() -> None:
-    """Replace closed streams by the null device. Escape characters that a stream cannot encode."""
+    """Replace closed output streams by the null device. Escape characters that an output stream cannot encode."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115

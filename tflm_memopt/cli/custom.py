@@ -8,7 +8,9 @@ from tflm_memopt.files import read_file
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 NAME = "custom_operators"
-"""Value of `__name__` in the file of --describe. Code under `if __name__ == "__main__":` does not run."""
+"""Value of `__name__` while the file of the option --describe runs. Code of the file under
+`if __name__ == "__main__":` does not run.
+"""
 
 
 def run(file: Path) -> None:

@@ -95,7 +95,9 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the files of all devices' models in a folder. If a device has several models there, `name` selects one."""
+    """Return the files of all devices' models in a folder. If a device has several models in the folder, the argument
+    `name` is the file name of the chosen model.
+    """
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -14,8 +14,8 @@ def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
     """Let Ctrl-C end the process without a traceback. An interrupted import of Python modules would print several
     tracebacks.
 
-    The argument `handler` is called instead of ending the process. Outside the main thread, the function does nothing,
-    because Python does not allow a handler there.
+    With the argument `handler`, Ctrl-C calls the handler and does not end the process. Outside the main thread, the
+    function does nothing, because Python does not allow a handler there.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -29,7 +29,9 @@ def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C, and record it, because extension modules may swallow the exception."""
+    """On Ctrl-C, raise KeyboardInterrupt and add the signal to the yielded list, because extension modules may swallow
+    the exception.
+    """
     seen: list[int] = []
 
     def interrupt(number: int, _: FrameType | None) -> None:

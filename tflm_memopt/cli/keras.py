@@ -71,9 +71,10 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs without their first axis, with None for a dimension of any size.
+        """Set the shapes of the inputs, without the first axis. A dimension without a fixed size is None.
 
-        The first axis of an input must have any size or size 1, because a microcontroller runs one example at a time.
+        The first axis of an input must have size 1 or no fixed size, because a microcontroller runs one example at a
+        time.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -150,7 +151,9 @@ class FloatModel:
 
 
 def in_order(model: bytes, names: Sequence[str]) -> bytes:
-    """Put the inputs into the order of `names`, because TensorFlow's converter may change the order."""
+    """Put the inputs of a model into the order of `names`, because TensorFlow's converter may change the order of
+    inputs.
+    """
     source = read(model)
     numbers = {text(one.name): one.tensorIndex for one in source.tree.signatureDefs[0].inputs}
     wanted = tuple(numbers[name] for name in names)
@@ -162,7 +165,7 @@ def in_order(model: bytes, names: Sequence[str]) -> bytes:
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the fractions of examples that are classified correctly by each model."""
+    """Return for each model the fraction of the examples that the model classifies correctly."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):

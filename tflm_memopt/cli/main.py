@@ -59,7 +59,7 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code, or raise SystemExit for --help and --version."""
+    """Run one command, and return the command's exit code. Raise SystemExit for --help and --version."""
     console.prepare_streams()
     gc.set_threshold(200_000, 20, 20)  # Conversions run faster with fewer garbage collections.
     with interrupts.listed() as seen:
@@ -71,7 +71,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # The program that reads the output, such as `head`, has ended.
+        except BrokenPipeError:  # The program that reads the command's output, such as `head`, has ended.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:

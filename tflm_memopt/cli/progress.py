@@ -16,14 +16,16 @@ from tflm_memopt.emit.printing import printable
 EVERY = 10.0
 
 Report = Callable[[str, int, int], None]
-"""Function that gets a step's name, the number of its finished parts, and the number of all its parts (0: unknown)."""
+"""Function whose arguments are the name of a step, the number of finished parts of the step, and the number of all
+parts, or 0 if the number is unknown.
+"""
 
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
-    """Show the current step and the remaining time on standard error, unless the output is for programs.
+    """Show the current step and the remaining time on standard error, unless `--json` or `--quiet` is given.
 
-    The argument `lines` tells whether to print a line for each step if standard error is not a terminal.
+    If `lines` is true and standard error is not a terminal, a line is printed for each step.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet

@@ -47,8 +47,8 @@ def explored(
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the result for each named board that is large enough, by the board's id. Raises UsageError for an unknown
-    board.
+    """Return the results for those named boards that are large enough, by the id of the board. Raises UsageError for an
+    unknown board.
     """
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:

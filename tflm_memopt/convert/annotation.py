@@ -95,13 +95,15 @@ def _explained(
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without outputs that are constants or variables, which need no activation memory in TFLM."""
+    """Return the graph without the outputs that are constants or variables. TFLM needs no activation memory for
+    constants and variables.
+    """
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
 
 def left_whole(model: Model) -> LeftWhole | None:
-    """Return the reason why no part of the model can be converted, if any."""
+    """Return the reason why no part of the model can be converted, or None if a part can be converted."""
     if ETHOS_U in custom_operators(model):
         return FOR_ETHOS_U
     if plans_others(model.graph.subgraphs) and not is_setup(model.graph) and (uncalled := _uncalled(model)):
@@ -133,7 +135,9 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that TFLM refuses, among those that the rewritten model leaves to TFLM's kernels."""
+    """Return the operators that TFLM's kernels refuse. Refusals of operators that become part of a custom operator are
+    left out.
+    """
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)

@@ -1,8 +1,8 @@
 """Compares the constants of a rewritten model with those of the original, without running a model.
 
-Each operator of a program must have the weights, biases and scales of an original operator, and vice versa. Two
-operators match only if their inputs come from matching operators. Programs may store constants without dead channels,
-divided among devices, or with rows in reverse order.
+Each operator of a program must have the weights, biases and scales of an original operator, and vice versa. An operator
+matches an original operator only if the operators that compute their inputs also match. Programs may store constants
+without dead channels, divided among devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the original's operators, with constants that are stored as in the programs.
+    """Return the operators of the original model. The constants of the operators have the same form as the constants in
+    the programs.
 
-    If `parts` is true, the programs are parts of one model on several devices.
+    The argument `parts` is true if the programs are parts of one model on several devices.
     """
     best, least = Originals(()), math.inf
     for ops in (_before_split if parts else _originals)(original, changes):
@@ -107,11 +108,13 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Maps the index of an operator that devices share to the end of each device's output channels."""
+    """Maps the index of an operator that several devices share to the ends of the devices' output channels."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an index and an operator. An operator may occur again with reversed rows."""
+        """Pairs of an index and an operator. An operator has a pair for each form in which programs can store its
+        constants.
+        """
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -147,7 +150,9 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original operator with the constants that are nearest to `op`, and count the differences."""
+        """Return the original operator whose constants differ least from the constants of `op`. Also return the number
+        of differences in each array.
+        """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         channels = program.tensors[op.output].channels
         compared = (
@@ -163,7 +168,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and any(op.weights.shape[axis] > 1 for axis in axes):
-        # A device that computes one row of a feature map may exchange height and width of the weights.
+        # A device that computes one row of a feature map may store weights with exchanged height and width.
         weights = op.weights.swapaxes(*axes)
         transposed = replace(op, window=op.window.transposed, weights=weights)
         yield transposed
@@ -193,8 +198,8 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
 def compare_programs(
     programs: Sequence[Program], originals: Originals, *, parts: bool = True, explain: bool = True
 ) -> ComparedConstants:
-    """If `parts` is true, operators may be parts of original operators. If `explain` is false, different operators
-    count as unknown.
+    """If `parts` is true, operators may be parts of original operators. If `explain` is false, an operator with
+    different constants counts as unknown.
     """
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):
@@ -258,7 +263,9 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
 
 
 def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tensor] | None:
-    """Return the constants of `op` that differ from those of `old`, or None if there are no constants to compare."""
+    """Return the constants of `op` that differ from the constants of `old`. Return None if no constants can be
+    compared.
+    """
     if len(old.inputs) != len(op.inputs):
         return None
     pairs = [
@@ -267,7 +274,7 @@ def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tenso
         if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
     ]
     if not pairs or any(kept.shape != new.shape for kept, new in pairs):
-        return None  # If shapes differ, the new operator computes only a part of an original operator.
+        return None  # The new operator computes only a part of an original one.
     return [new for kept, new in pairs if _constant(kept) != _constant(new)]
 
 

@@ -42,7 +42,7 @@ LEAST_TRIES = 5
 SPILL_TRIES = 4
 """Maximum number of tried plans with tensors in slow memory."""
 LARGEST = 4
-"""Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
+"""All buffers of a plan together may take at most LARGEST times as many bytes as all tensors together."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Exceptions that can occur while the converter reads a damaged plan or the plan of a different model."""
 
@@ -55,12 +55,12 @@ class Converted:
     model: bytes
     read: Model
     arena: Arena
-    """Number of bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
+    """Size of the arena under TFLM, or of the C module's RAM if TFLM does not run the model."""
     interpreter: bool = True
 
     @cached_property
     def moved(self) -> BytesMoved:
-        """Number of bytes of slow memory and of constants that an inference reads or writes."""
+        """Number of bytes of slow memory, and number of bytes of constants, that an inference reads or writes."""
         return traffic(self.planned)
 
     @property
@@ -87,10 +87,12 @@ class Conversion:
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
-    """Plans of an earlier search, from which the operator orders are reused."""
+    """Plans of an earlier search, whose operator orders are reused."""
 
     def placed(self) -> Conversion:
-        """Raises UsageError if the input cannot have the requested place."""
+        """Return the conversion with the attribute `rows` set. Raises UsageError if the input cannot be in the place
+        that the user requested.
+        """
         rows = None
         if not annotation.left_whole(self.source):
             if self.options.ops != BUILTIN:
@@ -135,7 +137,9 @@ class Conversion:
         return within
 
     def wide(self) -> Conversion | None:
-        """Return the conversion with wide tiles for packed convolutions, or None if its tiles are already wide."""
+        """Return the conversion with wide tiles for packed convolutions, or None if the tiles of the conversion are
+        already wide.
+        """
         rows = self._there
         graph = pipeline.pack_for(rows, self.options.target, wide=True)
         if all(
@@ -197,7 +201,9 @@ class Conversion:
 
     @property
     def original_macs(self) -> int:
-        """Number of multiply-accumulates of the original's row operators or, with `--ops builtin`, of all operators."""
+        """Number of multiply-accumulates of the original model's row operators. With `--ops builtin`, number of
+        multiply-accumulates of all operators.
+        """
         return self.rows.macs if self.rows and self.options.ops == BUILTIN else self.whole.macs
 
     @property
@@ -210,8 +216,8 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Of the plans within the limits, return the plan that computes least, or None. Also return the tried plan with
-        the least RAM.
+        """Return two plans: the plan within the limits that computes least, or None; and the tried plan with the least
+        RAM.
         """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
@@ -226,7 +232,9 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan without recompute that fits in RAM and spends the least time on slow memory, if any."""
+        """Return the plan without recompute that fits in RAM and spends the least time on slow memory, or None if no
+        plan fits.
+        """
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -252,7 +260,7 @@ class Conversion:
         return best
 
     def first(self, limits: Limits) -> Converted:
-        """Return the plan with the smallest activation memory and without recompute, within the compute limit."""
+        """Return the plan without recompute that has the smallest activation memory within the compute limit."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:
@@ -260,8 +268,8 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest compute budget above budgets[0] whose plan fits, or None. The list `budgets` gets all
-        tried budgets.
+        """Return the smallest compute budget that exceeds budgets[0] and whose plan fits, or None if no plan fits. The
+        list `budgets` gets all tried budgets.
         """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
@@ -280,7 +288,9 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return a conversion with another place and interface of the input, or None for an impossible combination."""
+        """Return the conversion with another place and another interface of the input. Return None if the place and the
+        interface cannot be combined.
+        """
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
         same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)
@@ -291,7 +301,9 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions for a sliding window, cheapest first. They differ in how many layers keep rows."""
+        """Return conversions for a sliding window, cheapest first. The conversions differ in how many layers keep
+        rows.
+        """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -300,7 +312,9 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the size of an arena with the whole input, or None if the chosen plan needs no smaller arena."""
+        """Return the total size of an arena that contains the whole input. Return None unless the arena is smaller
+        than the arena of `chosen`.
+        """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):
@@ -331,7 +345,7 @@ class Conversion:
 
     @property
     def largest(self) -> int:
-        """Upper bound of the size of a plan's buffers in bytes."""
+        """Maximum number of bytes that all buffers of a plan together may take."""
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:

@@ -40,7 +40,7 @@ STACKS = 1872, 1776
 
 
 def optimized(made: Decision, started: float) -> Optimized:
-    """The argument `started` is the value of time.monotonic() at the start."""
+    """The argument `started` is the value of time.monotonic() at the start of the conversion."""
     given, original, chosen = made.task.given, made.task.original, made.chosen
     on_boards = fits(made.arena, made.firmware, made.slow)
     done = tuple(work(chosen.planned)) if chosen else ()

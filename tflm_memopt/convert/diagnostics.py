@@ -129,7 +129,9 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, tuple[Conversion, Converted]]]:
-    """Yield command-line flags that the user may add, the conversion with these flags, and its first plan."""
+    """Yield flags that the user may add to the command line. Also yield the conversion with the flags, and the first
+    plan of the conversion.
+    """
     here = conversion.options.input
     may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores do not support a streamed input.
     for place in (here, InputMode(STREAM, 1)) if may_stream else (here,):
@@ -149,7 +151,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """If plans fit on another board, yield the command-line options for the first plan that fits. The argument `plans`
+    """Yield the command-line options of the first plan that fits on another board, if one fits. The argument `plans`
     maps command-line options to the resulting plan.
     """
     for flags, there in plans.items() if limits.board else ():
@@ -188,7 +190,9 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Name the buffers that determine the arena (layout/critical.py) at the moment when they take the most bytes."""
+    """Of the buffers that determine the size of the arena (layout/critical.py), name those that are live at the moment
+    with the most live bytes.
+    """
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     top = max(placed, key=lambda p: p[1] + p[0].nbytes)[0]

@@ -32,11 +32,12 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "channel-groups": {"group_channels": 0},
 }
 VAIN = 2
-"""Number of sets of repeated operators without a gain after which the search ends."""
+"""The search ends after VAIN sets of repeated operators that bring no gain."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups if the techniques named in `without` are switched off.
+    """Return the limits of tiled groups, with the techniques of `without` switched off. Return None if tiled groups are
+    switched off.
 
     Raises UsageError for unknown techniques.
     """
@@ -57,7 +58,9 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
 
 
 def roomy(chosen: Settings | None) -> Settings | None:
-    """Return the settings without single pixels and channel groups, which packed kernels do not support."""
+    """Return `chosen` without tiles of single pixels and without channel groups, which packed kernels do not
+    support.
+    """
     return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
 
 
@@ -72,7 +75,7 @@ class Plans:
     ) -> None:
         """The argument `better` is a function that improves a plan by running operators in parts.
 
-        The argument `warm` has the plans of an earlier search, from which the operator orders are reused.
+        The argument `warm` has the plans of an earlier search, whose operator orders are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -83,7 +86,7 @@ class Plans:
 
     @cached_property
     def inputs(self) -> int:
-        """Number of bytes of all inputs, which TFLM keeps in the arena at once."""
+        """Number of bytes of all inputs together. TFLM keeps all inputs in the arena at the same time."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
@@ -106,7 +109,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may run twice, beginning with the empty set."""
+        """Each set has operators that may run twice. The first set is empty."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -127,10 +130,10 @@ class Plans:
 
     def _at(self, macs: int) -> Plan:
         """Return the plan with the least activation memory and at most `macs` multiply-accumulates. If `macs` is below
-        `least_macs`, the limit is `least_macs`.
+        `least_macs`, plans may have `least_macs` multiply-accumulates.
 
-        The search tries large sets of repeated operators first, because they promise the most gain. After two sets that
-        bring no gain, the search tries only plans without repeated operators.
+        The search first tries large sets of repeated operators, because large sets promise the most gain. If VAIN sets
+        of repeated operators bring no gain, the search tries only plans without repeated operators.
         """
         found: list[Plan] = []
         vain = 0
@@ -147,7 +150,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with the cheapest tiled groups for which `head` bytes of activation memory are enough."""
+        """Return the plan whose tiled groups are cheapest if the activation memory may take `head` bytes."""
         same = (c for c in self.choices if c.rematerialisations == plan.rematerialisations)
         repeating = (planner for choice in same for planner in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *repeating))
@@ -155,7 +158,7 @@ class Plans:
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
         """Return the plan without recompute that fits in `limit` bytes and moves the fewest bytes of slow memory, or
-        None.
+        None if no plan fits.
         """
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
@@ -192,13 +195,13 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Limits of F that are tried if TFLM's kernels run operators in parts."""
+"""If TFLM's kernels run operators in parts, the search tries each of the limits of F in IN_PARTS."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     """Return the lowest budget whose plan fits, found by bisection, or None if no plan fits.
 
-    A plan with a larger budget must not take more bytes than a plan with a smaller budget.
+    The function assumes that plans with larger budgets never take more bytes.
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

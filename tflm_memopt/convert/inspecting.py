@@ -28,9 +28,11 @@ from tflm_memopt.tflm.structs import Abi
 def inspect(
     model: GivenModel, *, name: str = "", abi: Abi = "ilp32", target: str = GENERIC, kernels: Kernels = "reference"
 ) -> Inspection:
-    """Describe a model without making a plan: its operators, its tensors, and its RAM and flash under TFLM.
+    """Describe a model without making a plan. The result has the model's operators, the model's tensors, and the RAM
+    and flash of the model under TFLM.
 
-    The scratch buffers of the kernel library `kernels` count as RAM. CMSIS-NN's scratch depends on the core `target`.
+    The argument `kernels` names the library of TFLM's kernels, whose scratch buffers count as RAM. CMSIS-NN's scratch
+    depends on the core `target`.
     """
     given = loaded(model, name)
     source = read(given.data)

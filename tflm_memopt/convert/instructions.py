@@ -1,7 +1,7 @@
 """Chooses plans by estimated instructions or time.
 
-A plan that computes more pixels at once takes more bytes and fewer instructions. The functions make plans with several
-tile widths, and compare them.
+A plan that computes more pixels at once takes more bytes and fewer instructions. The functions of the module make plans
+with several tile widths, and compare the plans.
 """
 
 import itertools
@@ -28,28 +28,34 @@ from tflm_memopt.targets.boards import Board
 
 MOST_SLOW = 8
 CLIFF = 1.2
-"""If a plan costs more than CLIFF times a neighbouring plan, plans in between are tried."""
+"""If a plan costs more than CLIFF times as much as a neighbouring plan, plans in between are tried."""
 TILED_COST = 1.5
-"""In a fast plan, a multiply-accumulate in a tile counts as TILED_COST multiply-accumulates in a whole row."""
+"""When the planner looks for fast plans, a multiply-accumulate in a tile counts as TILED_COST multiply-accumulates in a
+whole row.
+"""
 STEP = 1 / 32
-"""Maximum step, as a fraction of the arena's head, by which plans get more memory to compute more pixels in a call."""
+"""When a plan gets more memory to compute more pixels in a call, its memory grows in steps of at most STEP times the
+arena's head.
+"""
 LEAP = 1 / 4
-"""If an arena is at most LEAP of its head below the mean of smallest and largest arena, the mean is tried."""
+"""If a plan's arena is smaller than the mean of the smallest and the largest arena by at most LEAP times the head, the
+plan may also grow to the mean.
+"""
 LESS = 0.9
-"""Fast memory of each plan with slow memory, as a fraction of the previous plan's fast memory."""
+"""Each plan with slow memory gets LESS times the fast memory of the previous plan."""
 Planning = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Costed:
-    """A plan with its cost. The plan is checked and lowered on demand."""
+    """A plan with its cost. The plan is checked and lowered when first needed."""
 
     conversion: Conversion
     planned: Planned
     work: tuple[Work, ...]
     table: Table
     known: Converted | None = None
-    """The lowered plan, if the plan has been checked."""
+    """The checked and lowered plan, or None if the plan has not been checked."""
 
     @cached_property
     def instructions(self) -> int:
@@ -90,15 +96,15 @@ def costed(conversion: Conversion, planned: Planned, table: Table, known: Conver
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return `plan` with its cost, or None if a known plan is no larger and no more expensive."""
+    """Return `plan` with its cost, or None if a plan in `known` is neither larger nor more expensive."""
     new = costed(form, form.planned(plan), table)
     cost = price(new)
     return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Return whether the arena of `one` is at most as large as the arena of `other`. Arenas take long to compute, so
-    heads and numbers of operators are compared first.
+    """Return whether the arena of `one` is at most as large as the arena of `other`. The function first compares heads
+    and numbers of operators, because the size of the whole arena takes long to compute.
     """
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:
@@ -107,7 +113,7 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return plans from cheapest to most expensive. Each plan is smaller than all cheaper plans."""
+    """Return plans from cheapest to most expensive. A plan that is not smaller than all cheaper plans is left out."""
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
         if not kept or not _is_no_larger(kept[-1], plan):
@@ -131,7 +137,9 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions for tile widths above 1 and below the number of pixels in a call of a packed DSP kernel."""
+    """Return conversions for a few widths of tiles. A tile is wider than one pixel, and narrower than the pixels that a
+    packed DSP kernel computes in a call.
+    """
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -158,11 +166,13 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """Return plans with several tile widths.
 
     If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
-    adjacent plans still differ much, plans that compute nothing twice are added, although their arena is larger.
+    adjacent plans still differ much, plans without recompute are added, although the arenas of these plans are larger.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Return pairs of plans with adjacent prices and at most `most` multiply-accumulates, the faster plan first."""
+        """Return pairs of plans that follow each other in the order of prices, the faster plan first. Plans have at
+        most `most` multiply-accumulates.
+        """
         known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
 
@@ -194,8 +204,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the plan `start`. For each number in `rooms`, the
-    function tries plans whose head exceeds the head of `start` by up to this number of bytes.
+    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. The function tries
+    each number of bytes in `rooms` as the maximum by which a plan's head may exceed the head of `start`.
     """
 
     def cost(done: Sequence[Work]) -> float:
@@ -259,7 +269,9 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost or, if the cost of some operators is unknown, a simpler cost."""
+    """Return the kind of cost that the user requested. If the cost of some operators is unknown, return a simpler kind
+    of cost.
+    """
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -285,14 +297,15 @@ def demand_counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans within the budget of multiply-accumulates. Each plan is smaller than all cheaper plans."""
+    """Return plans that keep the limit of multiply-accumulates. Each plan is smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return _cheapest_first((c for c in found if c.plan.macs <= most), price)
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
-    """Return the plan with the least RAM in a compute budget, or the least compute in a RAM limit (msf-CNN's P1, P2).
+    """Return the plan with the least RAM in a compute budget, or the plan with the least compute in a RAM limit
+    (msf-CNN's P1, P2).
 
     Raises TooLarge if no plan keeps the RAM limit, and DoesNotFit if no plan keeps the compute budget.
     """

@@ -24,7 +24,7 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """True if the user requested slow memory, False if only the board has slow memory."""
+    """True if the user requested slow memory, and False if the user only named a board that has slow memory."""
     clock: Clock | None = None
     """Clock of the core, for the time of plans with slow memory, or None if times are unknown."""
 
@@ -32,7 +32,9 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute factor F. None means 1 or, if no plan with F = 1 keeps a RAM limit, the smallest possible F."""
+    """Maximum compute factor F. None stands for 1, unless no plan with F = 1 keeps the RAM limit. In that case, None
+    stands for the smallest possible F.
+    """
     total: int | None = None
     """Maximum number of bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None
@@ -62,7 +64,7 @@ class Limits:
         return room and (self.total is None or arena.total <= self.total)
 
     def admit_beyond(self, arena: Arena) -> bool:
-        """Return whether the arena keeps all RAM limits except `total`."""
+        """Return whether the arena keeps all limits of RAM except the limit `total`."""
         return replace(self, total=None).admit(arena)
 
     @property

@@ -58,7 +58,7 @@ class ConversionOptions(planner.Options):
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
     """Return the row graph to plan, or None if the model has no row operators. Raises UsageError if the input cannot be
-    in the requested place.
+    in the place that the user requested.
     """
     mode, window = options.input, None
     if mode.where == SLIDING:
@@ -76,8 +76,8 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the model in the form that the planner reads, for the option `--ops`. The argument `whole` is the reason
-    why TFLM runs all operators, or None.
+    """Return the graph with the annotations that the planner needs. The argument `ops` is the value of the option
+    `--ops`. The argument `whole` is the reason why TFLM runs all operators, or None.
     """
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
@@ -94,7 +94,9 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return a graph for TFLM's own kernels. The chains of `tilings` run in parts."""
+    """Return a graph whose operators all run in TFLM's own kernels. In the graph, the chains of operators in `tilings`
+    run in parts.
+    """
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -113,7 +115,9 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best packed kernels. Operators with input outside the arena keep unpacked kernels."""
+    """Return the graph in which operators have the best packed kernels of the target. Operators whose input is outside
+    the arena keep unpacked kernels.
+    """
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -139,7 +143,7 @@ def checked(graph: RowGraph, found: Plan) -> Planned:
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: ConversionOptions) -> bytes:
     tree = writer.edit(model)
-    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # Users know unnamed tensors by their original index.
+    for tensor in {*model.graph.inputs, *model.graph.outputs}:  # Users know unnamed tensors by the original index.
         writer.rename_tensor(tree, tensor, model.graph.tensors[tensor].name)
     for outer, inner in border.replaced.items():
         for tensor in (outer, inner):

@@ -33,13 +33,15 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Unneeded TFLM kernels count as saved flash only if the rewrite saves at least the fraction LITTLE of the arena."""
+"""Minimum fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
 ROOM = 4_000
-"""Number of bytes by which a plan for faster packed kernels may exceed the least arena."""
+"""A plan for faster packed kernels may exceed the least arena by ROOM bytes."""
 SHARE = 1.2
 """The arena of a plan for ESP-NN may take SHARE times the least arena, because ESP-NN is faster than C code."""
 SLOWER = 1.3
-"""If all plans are slower than the original, the arena may take SLOWER times a generic program's least arena."""
+"""If all plans are slower than the original, the arena may take SLOWER times the bytes of a generic program's least
+arena.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Largest time of an inference in milliseconds or, if times are unknown, the number of instructions."""
+        """Time of the slowest inference in milliseconds, or number of instructions if times are unknown."""
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -212,9 +214,10 @@ def _on_board(
 ) -> tuple[Converted, FasterPlan | None]:
     """Return the plan with the smallest product of arena and time, and a faster plan or None.
 
-    The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
-    The search tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans are
-    slower than the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
+    The chosen plan must not be slower than the original. The chosen plan must save at least half as much RAM as the
+    plan of the argument `least`. The search tries the plan of the argument `least`, the plan of whole rows, and then
+    all plans of explore(). If all plans are slower than the original, the arena of the chosen plan may take at most
+    SLOWER times the bytes of a generic program's least arena.
     """
     asked = task.asked
 
@@ -247,7 +250,9 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the smallest plan that is not slower than the original or, without such a plan, the fastest plan."""
+    """Return the smallest plan that is not slower than the original. If all plans are slower than the original, return
+    the fastest plan.
+    """
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -280,21 +285,22 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         if not by_instructions.keeps(by_instructions.costed(other, first.planned, asked.table, first), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # The first variant within the RAM limit has the least compute.
+            return other  # Later variants compute more, so the first variant within the RAM limit is the best.
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:
-    """Return the conversion with limits of tiled groups that suit the target.
+    """Return the conversion with those limits of tiled groups that suit the target.
 
-    Packed kernels are slow on single pixels. A packed model gets whole rows and all channels if the arena grows by at
-    most ROOM bytes. A model for ESP-NN may also compute single pixels, and may take SHARE times the least arena.
+    Packed kernels are slow on single pixels. A plan with packed kernels computes whole rows and all channels at once if
+    the arena grows by at most ROOM bytes. A plan for ESP-NN may also compute single pixels, and its arena may take
+    SHARE times the bytes of the least arena.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # The user's limit F refers to the original model, with its dead channels.
+    if limits.overhead is not None:  # The user's limit of F refers to the original model with its dead channels.
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
@@ -321,7 +327,9 @@ def _spared(planned: Planned) -> int:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return the reason why a plan is not used, or "". Raises TooLarge if the plan needs too much flash."""
+    """Return the reason why a plan is not used, or "". Raises TooLarge if the plan needs more flash than `limits`
+    allow.
+    """
     if plan.arena.total >= original.arena.total and not wanted:
         options = conversion.options
         return NO_PARTS if options.ops == BUILTIN and not options.allow_ops else NO_GAIN
@@ -337,8 +345,8 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
 
     A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that the model
     no longer needs may stay in the firmware for other models. Unneeded TFLM kernels count as saved flash only if the
-    rewrite saves at least the fraction LITTLE of the arena. `arenas` are the sizes of the arena in bytes before and
-    after the rewrite.
+    rewrite saves at least the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes
+    before and after the rewrite.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

@@ -56,9 +56,9 @@ class Request:
     clock: Clock | None
     saved: Mapping[str, Any] | None = None
     cost: Cost = "macs"
-    """Default cost of explore(), which is the most precise known cost."""
+    """Kind of cost that explore() uses by default: the most precise kind that is known for the core."""
     if_worthwhile: bool = False
-    """If true, a model stays unchanged if its rewrite adds more bytes of flash than it saves in RAM."""
+    """True if a model stays unchanged when its rewrite adds more bytes to flash than it removes from RAM."""
     weights: Weights = "auto"
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
@@ -239,8 +239,8 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
 def _speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the fraction of each core's time that the model gets, or None if the model runs on one core. Raises
-    UsageError for bad options.
+    """Return for each core the fraction of the core's time that the model gets. Return None if the model runs on one
+    core. Raises UsageError for bad options.
     """
     if cores == 1:
         if share is not None:

@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Group
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""Core whose packed kernels are compared with a generic program in the report."""
+"""Core of the comparison that a report makes between packed kernels and a generic program."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
@@ -32,7 +32,9 @@ def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -
 
 
 def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
-    """Raises UsageError if the clock is missing or the core's cycles are not modelled."""
+    """Return the time limit, or None without a limit. Raises UsageError if the core's clock is unknown or the core's
+    cycles are not modelled.
+    """
     if milliseconds is None:
         return None
     if clock is None:
@@ -46,7 +48,9 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return limits that include the cycles of TFLM's own kernels. Raises UsageError if a time is unknown."""
+    """Return the limits with a time limit that counts the cycles of TFLM's own kernels. Raises UsageError if the cycles
+    are unknown.
+    """
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
@@ -62,8 +66,8 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that TFLM runs, or None if they are unknown. The argument `ours` is the number of
-    instructions of custom operators.
+    """Return the cycles of the operators that TFLM runs, or None if the cycles are unknown. The argument `ours` is the
+    number of instructions of custom operators.
     """
     if not ops:
         return 0.0, 0.0
@@ -73,12 +77,14 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the original's instructions with CMSIS-NN, or None if TFLM still runs some operators after the rewrite."""
+    """Return the number of instructions of the original model with CMSIS-NN. Return None if TFLM still runs some
+    operators after the rewrite.
+    """
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return a model's cycles under TFLM with the chip's kernel library, or None if they are unknown."""
+    """Return a model's cycles under TFLM with the chip's kernel library, or None if the cycles are unknown."""
     if clock is None:
         return None
     if clock.esp:
@@ -89,15 +95,15 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after the rewrite. The argument `done` is the work of the custom operators in the
-    chosen plan.
+    """Return the time of an inference before and after the rewrite. The argument `done` is the work of the custom
+    operators in the chosen plan.
     """
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:
-    """Return the time of a result on a board, or None if the board's cycles are unknown."""
+    """Return the time of an optimized model on a board, or None if the board's cycles are unknown."""
     clock, memories = board.clock(board.measured_core or board.core), result.report.memories
     if not clock.known:
         return None
@@ -145,7 +151,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of the chosen plan if kernels had packed weights."""
+    """Estimate how many instructions the chosen plan would need if kernels had packed weights."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -158,7 +164,9 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator in milliseconds, by the operator's key. An unknown time is 0."""
+    """Return the longest time of each row operator in milliseconds, by the operator's key. An operator whose time is
+    unknown has the time 0.
+    """
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 

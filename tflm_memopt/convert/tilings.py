@@ -1,7 +1,8 @@
 """Chooses chains of TFLM's own operators to run in parts, so that the arena becomes small.
 
 The greedy search adds one chain after the other while the arena shrinks. Candidate chains contain the operator with the
-most live bytes, and are ranked by live bytes. The size of the arena includes the tail bytes of new operators.
+most live bytes, and are ranked by live bytes. The search counts the arena's tail bytes of the operators that a chain
+adds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tflm_memopt.tflm.only_builtin import tail
 JOIN = "CONCATENATION"
 LONGEST = 12
 PLANNED = 8
-"""Number of best-ranked chains for which plans are made."""
+"""The search makes plans for the PLANNED chains with the highest ranks."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
 GRIDS = (2, 3, 4, 5)
 ROUNDS = 4
@@ -36,7 +37,7 @@ class Tilings:
         self.whole, self.options = whole, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Makes the plan of a set of tiled chains. The search for the plan is short."""
+        """Function that plans a model with a set of tiled chains. The search for the plan is short."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
@@ -84,8 +85,8 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains without operators of `before`. In each chain, an operator has nearly the most live
-        bytes.
+        """Yield tilings of chains without operators of `before`. Each chain contains an operator with nearly the most
+        live bytes of all operators.
         """
         graph = self._parts(before)
         live = live_bytes(graph)
@@ -110,7 +111,9 @@ class _Weight:
 
 
 _Kind = tuple[Callable[[Graph, Op], Sequence[Op]], Callable[[Graph, Sequence[Op]], Iterator[Tiling]]]
-"""Function that finds a chain from its first operator, and function that divides the chain in several ways."""
+"""A function that finds a chain from the chain's first operator, and a function that yields several divisions of the
+chain.
+"""
 
 
 def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:

@@ -32,13 +32,14 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    `runs` is the number of random inputs. By default, random inputs run for about two seconds, but at least ten inputs.
-    If time is left, 256 more inputs are tried, so that each input byte takes every value. The argument `seed` is the
-    seed of the random inputs. The argument `inputs` has an array for each input of the model. Several inferences may be
-    stacked along the first axis. For models with state, `steps` states how many more consecutive inferences run, and
-    when the state is reset. The argument `how` selects TFLM's official wheel or this package's kernels. The default is
-    the wheel, where it exists. The argument `c` is the path of the rewritten model's C module: a folder or the file
-    NAME.c. With the argument `c`, the C module is also compared.
+    The argument `runs` is the number of random inputs. By default, random inputs are tried for about two seconds, but
+    at least ten inputs are tried. If time is left after the random inputs, 256 more inputs let each input byte take
+    every value. The argument `seed` is the seed of the random inputs. The argument `inputs` has an array for each input
+    of the model. Several inferences may be stacked along the first axis. The argument `steps` is for models with state:
+    the number of consecutive inferences, and the number of inferences after which the state is reset. The argument
+    `how` selects TFLM's official wheel or this package's kernels. By default, the wheel is used on systems that have a
+    wheel. The argument `c` is the path of the rewritten model's C module: a folder or the file NAME.c. With the
+    argument `c`, the C module is also compared.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if a model cannot be read or run. Raises
     RuntimeUnavailable if a package is missing, and UsageError for arrays that do not match the inputs.

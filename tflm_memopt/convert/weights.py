@@ -1,7 +1,7 @@
-"""Chooses the layers whose weights are copied from flash to the arena when their group begins.
+"""Chooses layers whose weights are copied from flash to the arena. The copies are made when the layer's group begins.
 
-Without a copy, each iteration of a layer reads its weights from flash. A copy takes bytes of the arena that are free
-while the group runs. Only int8 convolutions and dense layers can read their weights from the arena.
+Without a copy, each iteration of a layer reads its weights from flash. The copied weights are stored in bytes of the
+arena that are free while the group runs. Only int8 convolutions and dense layers can read their weights from the arena.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,11 @@ ALIGN = 16
 
 
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
-    """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy.
+    """Return a plan for one core that copies weights to free bytes in the arena's first `head` bytes. Return None if
+    there is nothing to copy.
 
-    The core waits for the flash as `waits` describes. If `waits` is None, the plan copies the weights of every operator
-    that reads its weights at least twice.
+    The argument `waits` describes how long the core waits for the flash. If `waits` is None, the plan copies the
+    weights of every operator that reads its weights at least twice.
     """
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, waits)]
     if not copies:
@@ -35,7 +36,8 @@ def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Pla
 
 
 def _pays(times: int, in_flash: int, waits: FlashWaits | None) -> bool:
-    """Return whether copying weights saves time if an inference reads the weights `times` times.
+    """Return whether a copy of weights in RAM saves time. The argument `times` states how many times an inference reads
+    the weights.
 
     The argument `in_flash` is the size in bytes of the group's constants in flash. Weights that stay in the cache are
     not copied. In an LRU cache, constants larger than the cache never stay.
@@ -66,7 +68,8 @@ def _copies(group: PlannedGroup, head: int, waits: FlashWaits | None) -> Iterato
 
 
 def _free(taken: Sequence[tuple[int, int]], nbytes: int, head: int) -> int | None:
-    """Return where `nbytes` bytes fit in the smallest gap between taken ranges, or None.
+    """Return the offset of `nbytes` bytes in the smallest gap between the ranges `taken`, or None if no gap is large
+    enough.
 
     >>> _free([(0, 10), (40, 64), (96, 100)], 20, 200), _free([(0, 10)], 20, 30)
     (16, None)

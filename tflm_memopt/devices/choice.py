@@ -2,8 +2,8 @@
 
 Each device runs a sequence of whole operators, or a part of each operator: rows in the first layers, channels in the
 later layers. With limited memory, the first device alone may run the first or the last layers. Splits are compared by
-the largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted if no
-other split is better in memory, in work and in sent bytes.
+the largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted only if
+no other split is better in all three figures.
 """
 
 import math
@@ -32,18 +32,18 @@ from tflm_memopt.units import DeviceMemory
 
 Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
-"""Maximum difference at which two devices count as equally large, as a fraction of their mean size."""
+"""If the first device's size exceeds the mean size by less than CLOSE times the mean, the split counts as even."""
 FAIR = Fraction(108, 100)
-"""Maximum of a device's weights after balancing, as a multiple of the mean per device."""
+"""After balancing, a device has at most FAIR times the mean size of a device's weights."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split whose largest arena is smallest. Among splits with equal arenas, return the split that sends the
-    fewest bytes.
+    """Return the split whose largest arena is smallest. Among splits with equally large arenas, return the split that
+    sends the fewest bytes.
 
     A split that needs a larger arena than one device alone is worse than all other splits. A split that hardly divides
-    the weights is worse than a split that divides the weights evenly. With a memory limit, return the fastest split
+    the weights is worse than a split that divides the weights evenly. If `memory` is not None, return the fastest split
     that fits on the devices. If the link speed is unknown, return the split that fits and sends the fewest bytes.
     Raises DoesNotFit if no split fits.
     """
@@ -77,7 +77,9 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """While the cost falls, divide `step` more layers by rows (-1 means one layer less). Yield conversions."""
+    """Divide `step` more layers by rows as long as the cost falls. If `step` is -1, divide one layer less by rows.
+    Yield conversions.
+    """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -95,12 +97,12 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Convert a model for several devices. Operators before operator `switch` are divided by rows, and all later
-    operators by channels.
+    """Convert a model for several devices. The operators before the position `switch` are divided by rows, and all
+    later operators are divided by channels.
 
-    The argument `switch` is a position in graph.ops, by default the estimated best position. The argument `front` is
-    ROWS, or OVERLAP to exchange no rows. If the user allows partial sums, layers send partial sums where partial sums
-    reduce the number of sent bytes.
+    The argument `switch` is a position in graph.ops. By default, the position that is estimated to be best is taken.
+    The argument `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, a layer
+    sends partial sums if the layer then sends fewer bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -109,7 +111,7 @@ def shared_layers(
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
     """Convert the network for devices that run whole operators in sequence. The argument `cuts` has the index of the
-    first operator of device 1, of device 2, and so on.
+    first operator of each device, beginning with device 1.
     """
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
@@ -133,10 +135,11 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """If the first device stores more than the mean, divide the channels again, with fewer for the first device.
+    """If the first device stores more bytes than the mean of all devices, divide the channels again, so that the first
+    device gets fewer channels.
 
-    Besides its share of weights, the first device has the input, the output and the unsplit operators. No device gets
-    weights of more than FAIR times the mean per device.
+    Besides its share of weights, the first device has the input, the output and the unsplit operators. The first device
+    gets fewer weights, but no other device gets more than FAIR times the mean size of a device's weights.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -171,7 +174,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint with the smallest sufficient number of devices, up to twice `devices`.
+    """Yield a hint with the smallest sufficient number of devices. Only numbers up to twice `devices` are tried.
 
     Bisection needs few attempts, each of which plans the models of all devices.
     """
@@ -199,7 +202,9 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
 
 
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
-    """Return the frontier of the largest device's memory against time. The network must have a link speed."""
+    """Return the frontier of memory against time. The memory is the memory of the largest device. The network must have
+    a link speed.
+    """
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.link else []
     candidates = chain(_compared(network, devices, planning), _converted(network, devices, planning))

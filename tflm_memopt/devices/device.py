@@ -1,9 +1,10 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The argument is a JSON object: the device number, the model's path, the number of inferences, the timeout in ms, and the
-folder of custom kernels, inputs and outputs. The process listens on a loopback port, and prints the number of the port.
-The process reads the ports of all devices from standard input. Device 0 reads the inputs and writes the outputs. At its
-end, the process prints a JSON object with the sent and received bytes, and all statuses and times.
+The argument of the process is a JSON object with the device number, the model's path, the number of inferences, the
+timeout in ms, and the folder of custom kernels, inputs and outputs. The process listens on a loopback port, and prints
+the number of the port. The process reads the ports of all devices from standard input. Device 0 reads the inputs and
+writes the outputs. At its end, the process prints a JSON object with the sent and received bytes, and all statuses and
+times.
 """
 
 import json
@@ -52,7 +53,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # The input is set for one inference only, because an inference may overwrite the input.
+        inputs = ()  # A repeated call sets no input, because the first call may have overwritten the input.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

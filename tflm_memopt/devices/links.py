@@ -27,7 +27,7 @@ class Exchange(NamedTuple):
 
 
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: LinkSpeed) -> tuple[float, ...]:
-    """Return the time in milliseconds at which each device ends its work.
+    """Return for each device the time in milliseconds at which the device ends its work.
 
     The argument `exchanges` has the messages of each device in order, and must not contain a deadlock. The argument
     `rest` has the milliseconds that each device computes after its last message.

@@ -51,11 +51,13 @@ from tflm_memopt.tflm.refused import refuse
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 KINDS = ("cpp", "tflite")
-"""Kinds of files that can be written for a device. Projects and C modules have no links to other devices."""
+"""Kinds of files that the converter can write for one of several devices. Projects and C modules have no links to other
+devices.
+"""
 
 
 def checked_count(devices: int, asked: Request) -> int:
-    """Raises UsageError for an invalid number of devices, or for options of a single device."""
+    """Return `devices`. Raises UsageError for an invalid number, or for options that only a single device supports."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(f"{devices} devices cannot share a network", hint=f"--devices 2 to {MOST_DEVICES}")
     options = asked.options
@@ -97,7 +99,8 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. Arguments: the bytes, a name, and whether the limit of instructions applies.
+    """Function that converts a model. Its arguments are the bytes of the model, the
+    name of the model, and a bool that is true if the user's limit of instructions applies.
 
     The returned plan is None if the model is not rewritten.
     """
@@ -119,12 +122,16 @@ class Network:
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph without dead operators. Shapes that operators compute are constants, so devices send no shapes."""
+        """The network's graph without dead operators. In the graph, shapes that operators compute are constants, so
+        devices send no shapes.
+        """
         return without_dead(with_known(self.source.graph))
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph that is split. By default, dead channels are removed."""
+        """The graph that is split among devices. Dead channels are removed unless the user
+        switched the removal off.
+        """
         return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
@@ -134,7 +141,7 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network, converted for a single device without a limit of instructions."""
+        """The conversion of the network for a single device, without a limit of instructions."""
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.link and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
@@ -163,8 +170,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, after a check that the models fit together.
 
-        The argument `shardings` maps Op.index to an operator's split, and `at` maps Op.index to an operator's device.
-        Devices get channels in proportion to `portions`. Raises UsageError for bad splits.
+        The argument `shardings` maps Op.index to a split. The argument `at` maps Op.index to a device. Each device gets
+        channels in proportion to its number in `portions`. Raises UsageError if a row is too long to be sent.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -207,7 +214,9 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return each sequence of unsplit operators with its device, or () if one device runs all of them."""
+    """Return the first operator and the device of each sequence of unsplit operators. Return () if one device runs all
+    unsplit operators.
+    """
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -229,8 +238,8 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the maximum milliseconds of computation before each exchanged row and after the last one. Raises
-    UsageError if the run times of operators are unknown.
+    """Return the maximum time of computation before each exchanged row and after the last exchanged row, in
+    milliseconds. Raises UsageError if the run times of operators are unknown.
     """
     clock = asked.clock
     if clock is None:
@@ -266,7 +275,9 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate which operator to pass as `switch` to cut(). Raises UsageError if no operator can be divided."""
+    """Estimate how many of the first operators cut() should divide by rows. Raises UsageError if no operator can be
+    divided.
+    """
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -308,7 +319,9 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators `switch` to `end` - 1 by channels, and all earlier operators as the argument `front` states."""
+    """Split the operators at the positions `switch` to `end` - 1 by channels. Split all earlier operators as the
+    argument `front` states.
+    """
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -331,9 +344,10 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Raises UsageError for a device's plan with several custom operators or with builtin operators.
+    """Raise UsageError unless the device's plan is a single custom operator.
 
-    A device's model may have only one operator, because TFLM repeats all operators but the last after each wait.
+    A device's model may have only one operator. When a device continues after a wait, TFLM repeats all operators except
+    the last.
     """
     if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
         what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"
@@ -346,7 +360,9 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost of operators before the first exchanged row, between exchanged rows, and after the last."""
+    """Return the cost of the operators before the first exchanged row, between exchanged rows, and after the last
+    exchanged row.
+    """
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -20,9 +20,9 @@ from tflm_memopt.runtime import own, worker
 from tflm_memopt.runtime.process import RecordedArena, environment, failure, recorded
 
 PATIENCE = 10_000
-"""Number of milliseconds for which a process waits for a row."""
+"""Maximum number of milliseconds for which the process of a device waits for a row."""
 SLACK = 60
-"""Number of seconds after which a process is killed, in addition to the timeouts of all its inferences."""
+"""A process is killed SLACK seconds after the timeouts of all its inferences have passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ class DevicesRun:
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
-    """Run `runs` inferences with a process for each model. `inputs[k][r]` is the value of input k in inference r."""
+    """Run inferences with a process for each model. The argument `runs` is the number of inferences. `inputs[k][r]` is
+    the value of input k in inference r.
+    """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         worker.save(folder / worker.INPUTS, inputs)

@@ -57,7 +57,7 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 class DeviceSharding(enum.Enum):
     WHOLE = "whole"
-    """One device, by default the first device, runs the whole operator."""
+    """One device runs all of the operator. If no device is chosen, the first device runs the operator."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
@@ -120,8 +120,9 @@ def shard(
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
     The argument `shardings` maps Op.index to the split of each operator. The argument `identity` is the number of the
-    conversion in all messages. The argument `portions` has each device's number of channels, divided by the mean
-    number. The argument `at` maps Op.index to the device of each unsplit operator that is not on the first device.
+    conversion in all messages. The argument `portions` has a number for each device: the device's channels, divided by
+    the mean number of channels per device. The argument `at` maps Op.index to the device of each unsplit operator that
+    is not on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -388,7 +389,7 @@ class _Sharder(Tiles):
         return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the last input rows of an operator if no window on a reading device reaches them.
+        """Remove the input rows at the end that no window on a device that runs the operator reaches.
 
         Each row is sent once, so all operators that read a tensor get an equal number of rows. The argument `readers`
         has the devices that run the operator.
@@ -475,7 +476,9 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Each tensor is sent at most once to each receiving device."""
+        """Send a tensor to the receiver, unless the tensor was sent before. Return the tensor on the receiving
+        device.
+        """
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -1,9 +1,9 @@
 """Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
-sent row by row, so that no device holds a whole tensor. If a layer exceeds a device's equal part of all weights, all
-devices divide the layer's channels. For a few positions, the network is cut in two and planned for two devices. The
-search for sequences of operators uses the arenas of these plans as upper bounds.
+sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device's equal part of all
+weights, all devices divide the layer's channels. At a few positions, the network is cut in two and planned for two
+devices. In the search for sequences of operators, the arenas of the plans for two devices are upper bounds.
 """
 
 import math
@@ -18,7 +18,9 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two. Both parts are planned."""
+"""Number of positions at which the converter tries to cut the network in two. The converter plans both parts of the
+network.
+"""
 TRIED = 10
 """Maximum number of divisions into stages that the converter tries."""
 FAIR_PART = 1.5
@@ -26,11 +28,13 @@ FAIR_PART = 1.5
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split. Of two splits, the better split has the smaller value in the first field that differs."""
+    """The cost of a split. SplitCosts are compared field by field: the first field that differs decides, and the split
+    with the smaller value is better.
+    """
 
     exceeds_alone: int
-    """How much the largest arena of a device exceeds the arena of one device alone: 0 for no excess, 1 for at most
-    LINK_STATE bytes, otherwise 2.
+    """0 if no device needs a larger arena than one device alone, 1 if the largest arena is larger by at most LINK_STATE
+    bytes, and 2 if the largest arena is even larger.
     """
     weights: float
     """Largest size of a device's weights, as a multiple of the mean, but at least FAIR_PART."""
@@ -69,7 +73,9 @@ def budget(network: Network, normal: int) -> int:
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Yield positions of graph.ops at which the network can be cut, each with the plans for two devices."""
+    """Yield positions of graph.ops at which the network can be cut in two. Also yield the plans for two devices at each
+    position.
+    """
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
@@ -81,11 +87,12 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Try divisions into stages, and yield their conversions. Stop when no estimate is below the lowest cost.
+    """Try divisions into stages, and yield their conversions. Stop when no estimated cost is below the lowest cost of a
+    conversion.
 
-    After a sequence of operators is planned for a device, its exact arena replaces the estimate. While no division
-    needs less RAM than a single device, every second attempt takes the smallest estimated arena. The argument `best` is
-    the lowest cost so far.
+    When a sequence of operators has been planned for a device, the exact size of the arena replaces the estimated size.
+    While no division needs less RAM than a single device, every second attempt tries the division with the smallest
+    estimated arena. The argument `best` is the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -101,7 +108,7 @@ def arranged(
     sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
     known: dict[tuple[int, int], int] = {}
     untried = {*combinations(range(len(cuts)), devices)}
-    if devices == 2:  # With a single cut, the caller tries all divisions.
+    if devices == 2:  # The caller tries all divisions with a single cut.
         untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
     untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must run operators.
     for number in range(budget(network, TRIED)):
@@ -128,11 +135,11 @@ def arranged(
 def _estimated(
     cuts: Sequence[Cut], ends: Sequence[int], alone: int, sharded: float, known: Mapping[tuple[int, int], int]
 ) -> SplitCost:
-    """Estimate the cost of sequences of operators that end at the cuts `ends`. The operators after the last cut run on
-    the first device.
+    """Estimate the cost of a division of the network into sequences of operators. The sequences end at the cuts `ends`.
+    The operators after the last cut run on the first device.
 
     The argument `sharded` is the size of the divided weights on one device, as a multiple of the mean per device. The
-    argument `known` maps a pair of cuts to the arena in bytes of the operators between both cuts.
+    argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between both cuts.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0
@@ -152,7 +159,9 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return operators (Op.index) whose channels can be divided and whose weights exceed the mean of all devices."""
+    """Return the Op.index of each operator whose channels can be divided and whose weights exceed the mean size of a
+    device's weights.
+    """
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
@@ -168,7 +177,9 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return for each position in graph.ops the number of bytes sent if another device runs the later operators."""
+    """Return for each position in graph.ops how many bytes are sent if another device runs the operators after the
+    position.
+    """
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

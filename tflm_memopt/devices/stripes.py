@@ -25,8 +25,8 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Divide `size` elements among devices, and return the range of each device.
 
-    The argument `portions` has the size of each range, divided by the mean size. By default, all ranges are about
-    equally large.
+    The argument `portions` has a number for each range: the range's size, divided by the mean size. By default, all
+    ranges are about equally large.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])

@@ -17,9 +17,10 @@ class SplitLayer:
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Return a device's weights plus its largest pair of an input and an output (Eq. 5.12 and 5.13).
+    """Return the memory of a device: the weights, and the largest pair of a layer's input and output (Eq. 5.12 and
+    5.13).
 
-    The devices divide rows in layers[:switch], and weights in all later layers.
+    The devices divide the rows of layers[:switch], and the weights of all later layers.
     """
     counts = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, counts, strict=True)), default=Fraction(0))

@@ -1,4 +1,4 @@
-"""Describes the inputs and outputs of a model for its C++ program: types, shapes, scales, and images."""
+"""Describes the inputs and outputs of a model for a C++ program: the types, shapes, scales and images."""
 
 import math
 from collections.abc import Iterator
@@ -14,15 +14,17 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """Inputs and outputs in the order of the file. A streamed or external input has the shape of the whole input."""
+    """Inputs and outputs of a model in the order of the .tflite file. A streamed or external input has the shape of the
+    whole input.
+    """
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. If `original` is None, the result has no external input, and it describes a
-    streamed input as the rows of one push.
+    """Return a model's inputs and outputs. If `original` is None, the result has no external input, and a streamed
+    input has only the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:

@@ -151,7 +151,9 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return a file for each plan that `explore` found. File names contain the plan's number in the printed table."""
+    """Return a file for each plan that `explore` found. The name of each file contains the plan's number in the table
+    that `explore` prints.
+    """
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

@@ -54,8 +54,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
     """Return the text of NAME_library.c.
 
-    The argument `called` names the function pointers of the tmo_library, without `check`. The argument `own` has the
-    user's kernels by number.
+    The argument `called` names the function pointers that the tmo_library sets. The function pointer `check` is always
+    set. The argument `own` maps numbers to the user's kernels.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)

@@ -64,7 +64,9 @@ def module_arena(model: Model, abi: Abi) -> Arena:
 
 
 def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
-    """Return the static RAM of C modules that share an arena. For a streamed input, the RAM includes a tmo_stream."""
+    """Return the static RAM of C modules that share an arena. The RAM includes a tmo_stream for each module with a
+    streamed input.
+    """
     streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
     head, tail = together[0].arena, STREAM * streams
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)

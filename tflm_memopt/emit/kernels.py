@@ -11,8 +11,8 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Bit masks that state which operator types, weight orders and parts of the executor some programs need. Bit n of a
-    mask stands for value n of the enumeration.
+    """Bit masks that state which operator types, weight orders and parts of the executor some programs need. Bit n of
+    the masks `kinds`, `packings` and `parts` stands for the enumeration's member with the value n.
     """
 
     kinds: int = 0

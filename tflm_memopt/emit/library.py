@@ -39,8 +39,8 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library by path. Arduino compiles all files in src/ and searches no further
-    include folder.
+    """Return the files of the Arduino library by path. The Arduino tools compile all files in src/, and search for
+    headers in no other folder.
     """
     manifest = folder().parent / "arduino/library.properties"
     files = {manifest.name: manifest.read_text(encoding="utf-8")}

@@ -15,7 +15,7 @@ def license_text() -> str:
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Add an SPDX line to each C and C++ file without one, and a licence text beside each NAME_library.c. In a
+    r"""Add an SPDX line to each C and C++ file that has none. Add a licence text beside each NAME_library.c. In a
     project, the folder of the C library contains the licence text.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})

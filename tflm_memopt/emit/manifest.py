@@ -1,4 +1,4 @@
-"""Updates the manifest of a wake word for ESPHome's micro_wake_word after its model was rewritten."""
+"""After the model of a wake word was rewritten, updates the wake word's manifest for ESPHome's micro_wake_word."""
 
 import json
 
@@ -10,7 +10,8 @@ HINT = "the .json file that is published beside the model, version 2"
 
 
 def manifest(given: bytes, name: str, arena_size: int | None) -> dict[str, bytes]:
-    """Return the user's manifest with the file name NAME.tflite of the model, and with the given arena size.
+    """Return the user's manifest, in which the model's file is NAME.tflite and the arena size is the argument
+    `arena_size`.
 
     Raises UsageError if the file is no manifest of a wake word, or if the arena size is unknown.
     """

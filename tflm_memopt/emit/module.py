@@ -35,20 +35,22 @@ class Module:
     prefix: str
     regions: tuple[CustomOperator, ...]
     workspaces: tuple[int, ...]
-    """Workspace of each custom operator in bytes."""
+    """Size in bytes of the workspace of each custom operator."""
     sizes: Mapping[TensorId, int]
     arena: int
     at: Mapping[TensorId, int]
-    """Arena offsets in bytes of the model's inputs and outputs, and of the custom operators' inputs and outputs."""
+    """Offsets in the arena, in bytes, of the inputs and outputs of the model and of its custom operators."""
     ports: Ports
-    """Inputs and outputs in the order of the .tflite file. A streamed input has the shape of the rows in one push."""
+    """Inputs and outputs of the model in the order of the .tflite file. A streamed input has the shape of the rows in
+    one push.
+    """
     constants: Mapping[TensorId, bytes]
     """Model outputs that are constants. Constants are not in the arena."""
     source: SourceReport | None
     window: WindowReport | None
     shared: InApp | None = None
     slow: int = 0
-    """Size in bytes of the slow memory that the application provides."""
+    """Size in bytes of the slow memory, which the application provides."""
 
     @property
     def macro(self) -> str:

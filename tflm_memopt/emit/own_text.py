@@ -27,14 +27,16 @@ void {name}(void) {{ tmo_own_use(&table); }}
 
 
 def source(name: str, made: Mapping[int, OwnKernel] = MADE) -> str:
-    """Return a C file with a function `name`, which registers the user's kernels. The C library must be built with
-    TMO_OWN.
+    """Return a C file with a function `name`, which registers the user's kernels. The C library must be compiled with
+    the macro TMO_OWN.
     """
     return FILE.format(name=name, definitions=_definitions(made))
 
 
 def definitions(made: Mapping[int, OwnKernel]) -> str:
-    """Return the C code of the user's kernels. In a C file, the code must precede the include of tmo/embed.h."""
+    """Return the C code of the user's kernels. A C file must have the returned code before the line that includes
+    tmo/embed.h.
+    """
     return f"{_definitions(made)}\n#define TMO_OWN 1\n#define TMO_OWN_KERNELS kernels\n"
 
 

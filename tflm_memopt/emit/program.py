@@ -36,11 +36,12 @@ class Platform:
     cameras: bool = True
     counter: str = ""
     team: str = ""
-    """C++ code of the function second_core(), or "" for a chip with one core. The function returns a tmo_team, or NULL.
+    """C++ code of the function second_core(), or "" for a chip with one core. The C++ function returns a tmo_team, or
+    NULL.
     """
     slow: str = STATIC_MEMORY
-    """C++ code of the function slow_memory(). The function returns a buffer of BYTES bytes at a 16-byte boundary, or
-    NULL.
+    """C++ code of the function slow_memory(). The C++ function returns NULL, or a buffer of BYTES bytes whose address
+    is a multiple of 16.
     """
 
 
@@ -114,8 +115,8 @@ def program(subject: Subject, platform: Platform) -> str:
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
     """Return C++ code that runs a model, compares its outputs with the stored outputs, and prints its results.
 
-    The C++ expression `invoke` runs the interpreter, and is true after success. Each printed line begins with the
-    printf format `prefix`.
+    The argument `invoke` is a C++ expression that runs the interpreter and is true after success. The argument `prefix`
+    is a printf format with which each printed line begins.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(

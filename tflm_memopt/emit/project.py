@@ -1,7 +1,8 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
 The emitted program first compares the outputs of a stored input with TFLM's outputs on a PC. After the comparison, the
-program prints results for pictures of a camera, or for the stored input. Users add their own sensors and actions.
+program runs the model on pictures of a camera, or on the stored input, and prints the results. Users add their own
+sensors and actions.
 """
 
 from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ LIBRARY = "tflm-memopt"
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
 OV767X_BOARDS = ("", "nano33ble")
-"""Boards for the camera OV7675. The string "" stands for a project without a chosen board."""
+"""Ids of the boards that support the camera OV7675. The string "" stands for a project without a chosen board."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -186,8 +187,8 @@ class Project:
     files: Texts
     library: bool
     boards: Collection[str]
-    """Ids of boards with enough RAM and flash for the project. If no board has enough, the field has all boards with a
-    suitable core.
+    """Ids of boards with enough RAM and flash for the project. If no board has enough RAM and flash, the attribute has
+    the ids of all boards with a suitable core.
     """
     board: str = ""
     camera: Texts = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Writes NAME_ops.h with an op resolver for the operators of a model, and with the size of the arena."""
+"""Writes NAME_ops.h, which has an op resolver for a model's operators, and the size of the arena."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ CUSTOM_METHODS: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" f
     "CIRCULAR_BUFFER": "AddCircularBuffer", "TFLM_DECODE": "AddDecode",
     "TFLite_Detection_PostProcess": "AddDetectionPostprocess", "ethos-u": "AddEthosU",
 }  # fmt: skip
-"""Methods of TFLM's MicroMutableOpResolver that add custom operators, by the name of the operator.
+"""Maps the name of a custom operator to the method of TFLM's MicroMutableOpResolver that adds the operator.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
@@ -51,7 +51,7 @@ AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "A
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The string `add` is empty
+    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The attribute `add` is ""
     if the user must add the operator.
     """
 
@@ -61,7 +61,7 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return the operators of all subgraphs without repetitions.
+    """Return each operator of the model once, even if several subgraphs have the operator.
 
     The argument `library` is the name of the tmo_library with the code of the custom operators (emit/embedded.py). The
     argument `shared` tells whether custom operators run on two cores.
@@ -98,10 +98,10 @@ def enough(arenas: Mapping[str, int]) -> int:
 
 
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
-    """Return the arena size in bytes for each build of TFLM, by a description of the build.
+    """Return the arena size in bytes for each build of TFLM. The keys are descriptions of the builds.
 
-    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
-    libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each model.
+    TFLM's structs are larger in Arduino libraries, and on RISC-V and Xtensa, than in the Cortex-M build of `arena`.
+    TFLM libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
@@ -117,8 +117,9 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
     """Return the text of NAME_ops.h.
 
-    Set `ports` if the inputs and outputs differ from those of `model`. By default, NAME_library.c has the code of the
-    custom operators. The argument `library` can replace NAME in the name of the file.
+    The argument `ports` has the inputs and outputs if they differ from the inputs and outputs of `model`. By default,
+    NAME_library.c has the code of the custom operators. If `library` is not empty, the file LIBRARY_library.c has the
+    code.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

@@ -1,7 +1,7 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-The program uses no drivers, so the user only adds the sources of TensorFlow Lite Micro. The file .cproject has the
-chip, the sources, the include paths and the flags.
+The program of the project uses no drivers, so the user only adds the sources of TensorFlow Lite Micro. The file
+.cproject has the chip, the sources, the include paths and the flags.
 """
 
 from tflm_memopt.emit import library
@@ -19,7 +19,7 @@ STACK = 4096
 
 
 FPUS = {"Cortex-M4F": "fpv4-sp-d16", "Cortex-M33": "fpv5-sp-d16", "Cortex-M7": "fpv5-d16"}
-"""Maps a core to the argument of the compiler option -mfpu. Other cores have no FPU."""
+"""Maps a core to the argument of the compiler option -mfpu. Cores without an entry have no FPU."""
 SINGLE = "STM32F74"
 """Start of the names of chips whose Cortex-M7 computes only in single precision."""
 AXI = "STM32H7"
@@ -47,7 +47,9 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. Without TF_LITE_STATIC_MEMORY, TFLM's arena would be larger."""
+"""Preprocessor symbols that are defined for all source files. Without TF_LITE_STATIC_MEMORY, TFLM's arena would be
+larger.
+"""
 
 _BARE = Platform(
     ('"bare.h"',),

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=False,  # The templates are C, not HTML.
+    autoescape=False,  # The templates are C, so no characters are escaped for HTML.
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

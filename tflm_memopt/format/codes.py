@@ -7,13 +7,15 @@ class InputPlace(enum.IntEnum):
     """Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`."""
 
     ARENA = 0
-    """The caller writes the whole input 0 into its buffer before each run."""
+    """Input 0 has a buffer in the arena, to which the caller writes the whole input before each run."""
     STREAM = 1
     """Input 0 is streamed a few rows at a time with tmo_push()."""
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input."""
+    """A tmo_messenger exchanges rows with other devices. If input 0 has a buffer of the program, the buffer holds the
+    whole input.
+    """
 
 
 class RowLayout(enum.IntEnum):
@@ -33,11 +35,13 @@ class Flags(enum.IntFlag):
     """Properties of an operator, which tmo_op.flags combines."""
 
     ITERATIVE = 1
-    """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
+    """Each iteration of the operator adds one input row or tile to int32 accumulators. The last iteration writes the
+    output row.
+    """
     PER_CHANNEL = 2
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
-    """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
+    """An iteration adds the products of a channel group to int32 accumulators. A last pass writes the output."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights."""
     COPIES = 32
@@ -45,25 +49,25 @@ class Flags(enum.IntFlag):
 
 
 class FloatRange(enum.IntEnum):
-    """Limits of the output of a float32 operator, in bits 0 to 3 of the field `float_form`."""
+    """Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` have the range."""
 
     FINITE = 0
     """Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN."""
     RELU = 1
-    """Outputs are limited to values from 0 to the highest finite value."""
+    """RELU limits outputs to values from 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
     RELU6 = 3
     ALL = 4
-    """Outputs are not limited."""
+    """ALL does not limit outputs."""
     POSITIVE = 5
     """Outputs are limited to values from 0 to infinity."""
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of a float32 operator, in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the
-    functions from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the
-    functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from EQUAL to LESS_EQUAL_S32. Functions whose
-    names end in _S32 take int32 operands.
+    """Functions of a float32 operator. The function is in bit 4 and the higher bits of the field `float_form`.
+    ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to
+    TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from EQUAL to
+    LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -74,7 +78,7 @@ class FloatFunction(enum.IntEnum):
     SQUARED_DIFFERENCE = 5
     PRELU = 6
     LEAKY_RELU = 7
-    """LEAKY_RELU multiplies negative values by operand 1, alpha."""
+    """LEAKY_RELU multiplies negative values by alpha, which is operand 1."""
     LOGISTIC = 8
     TANH = 9
     ELU = 10
@@ -116,14 +120,14 @@ class ResizeForm(enum.IntEnum):
 
     PLAIN = 0
     CENTERS = 1
-    """The option half_pixel_centers is set."""
+    """The option half_pixel_centers of the resizing operator is set."""
     CORNERS = 2
-    """The option align_corners is set."""
+    """The option align_corners of the resizing operator is set."""
 
 
 class SelectForm(enum.IntFlag):
-    """The field `select_form` has four bits for each operand of SELECT. The lower two bits give the operand's place in
-    the list of rows that an iteration reads.
+    """The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the
+    operand's index in the list of rows that an iteration reads.
     """
 
     ONE_COLUMN = 4
@@ -133,8 +137,8 @@ class SelectForm(enum.IntFlag):
 
 
 class LoopCode(enum.IntEnum):
-    """Byte codes for the order in which a group runs its operators. A code n below TMO_LOOP_NEAR runs operator n of the
-    group. Numbers after a loop code are little-endian.
+    """Byte codes for the order in which a group runs its operators. A loop code n below TMO_LOOP_NEAR runs operator n
+    of the group. Numbers after a loop code are little-endian.
     """
 
     NEAR = 0xFC
@@ -162,9 +166,9 @@ class Sharding(enum.IntEnum):
     COLUMNS = 2
     """Core 0 computes the columns below the field `cut`, and core 1 computes all other columns."""
     CHANNELS = 3
-    """Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV,
-    and a DEPTHWISE with equal numbers of input and output channels, can be split by channels. Packed operators are
-    split at a multiple of 4 channels. Operators with TMO_PACKING_DSP_DENSE are split at a multiple of 6 channels.
+    """Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Two operators can be
+    split by channels: an int8 CONV, and a DEPTHWISE with as many output channels as input channels. Packed operators
+    are split at a multiple of 4 channels. Operators with TMO_PACKING_DSP_DENSE are split at a multiple of 6 channels.
     """
 
 
@@ -180,9 +184,9 @@ class Part(enum.IntEnum):
     ITERATIVE = 2
     """TMO_PART_ITERATIVE runs operators with TMO_FLAG_ITERATIVE."""
     STREAM = 3
-    """TMO_PART_STREAM supports TMO_INPUT_STREAM."""
+    """TMO_PART_STREAM supports programs with the input place TMO_INPUT_STREAM."""
     EXTERNAL = 4
-    """TMO_PART_EXTERNAL supports TMO_INPUT_EXTERNAL."""
+    """TMO_PART_EXTERNAL supports programs with the input place TMO_INPUT_EXTERNAL."""
     REVERSED = 5
     """TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse."""
     TAPS = 6
@@ -190,7 +194,7 @@ class Part(enum.IntEnum):
     STATE = 7
     """TMO_PART_STATE supports a state, which holds rows that outlive a run."""
     LINK = 8
-    """TMO_PART_LINK supports TMO_INPUT_LINK."""
+    """TMO_PART_LINK supports programs with the input place TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES."""
     PIXELS = 10
@@ -215,9 +219,11 @@ class Part(enum.IntEnum):
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """TMO_PART_DSP_DIRECT runs convolutions that compute one pixel without a copy of the input."""
+    """TMO_PART_DSP_DIRECT runs convolutions that compute one pixel directly from the input, without a copy of the
+    input.
+    """
     DSP_CLIPPED = 20
-    """TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input."""
+    """TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input."""
     DSP_GATHER = 21
     """TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend
     beyond the input.
@@ -232,13 +238,17 @@ class Part(enum.IntEnum):
     """TMO_PART_COPIES runs operators with TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """TMO_PART_AT_ONCE computes several consecutive iterations of one pixel each in one call of a kernel."""
+    """In one call of a kernel, TMO_PART_AT_ONCE computes several consecutive iterations, each of which has one
+    pixel.
+    """
     TWO_ROWS = 28
     """With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29
     """With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code."""
     WHOLE_POOLS = 30
-    """With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code."""
+    """With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without TMO_FLAG_ITERATIVE and TMO_FLAG_SUMS faster
+    than the general code.
+    """
     SEVERAL_ROWS = 31
     """TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code.
     """
@@ -251,7 +261,7 @@ class Part(enum.IntEnum):
     DSP_NARROW = 34
     """TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes."""
     DSP_SMALL = 35
-    """TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights."""
+    """TMO_PART_DSP_SMALL runs packed convolutions and dense layers that compute a single pixel and have few weights."""
     DSP_TRIPLES = 36
     """TMO_PART_DSP_TRIPLES computes three pairs of channels of a dense layer at once."""
     SLOW_MEMORY = 37

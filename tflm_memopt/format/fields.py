@@ -1,7 +1,7 @@
 """Types of the fields of records, and the layout of a record as a C struct. A record is a frozen dataclass. Programs
 store only fields that are annotated with types of this module. The mapping `DERIVED` states the types of stored
-properties and of item counts, such as `n_items` for the length of `items`. Fields listed in `C_ORDER` come first. All
-other fields follow in the order in which the class lists them.
+properties and of item counts, such as `n_items` for the length of `items`. A C struct begins with the fields that
+`C_ORDER` lists. All other fields follow in the order in which the class lists them.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -23,7 +23,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The field is a number, or an array of `count` numbers. `code` is numpy's name of the type."""
+    """Type of a field that is a number, or an array of `count` numbers. The attribute `code` is numpy's name of the
+    type.
+    """
 
     code: str
     count: int = 1
@@ -33,7 +35,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The field is a tuple, whose numbers are separate fields in C."""
+    """Marks a tuple whose numbers are separate fields in C."""
 
     code: str
     names: tuple[str, ...]
@@ -41,7 +43,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The field is one bit of a C field that several flags share."""
+    """Marks a field that is one bit of a C field. Several flags share the C field."""
 
     field: str
     bit: int
@@ -50,7 +52,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The field is a record that is stored inside the outer record."""
+    """Marks a field that is a record inside the outer record."""
 
     record: type
 
@@ -58,7 +60,8 @@ class Inline:
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
     """The C field has the offset of an array in the program's constants, or 0 if there is no array. For a field whose
-    value is not an array, `encode(value, context)` returns the bytes and `decode(data, at, context)` reads them.
+    value is not an array, the function `encode(value, context)` returns the bytes, and the function `decode(data, at,
+    context)` reads the bytes.
     """
 
     code: str
@@ -75,28 +78,28 @@ class TableOffset:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """The field holds records. In a program, the field's records directly follow the record with the field."""
+    """Type of a field that holds records. In a program, the records directly follow the record that has the field."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The field shares its bytes with another field. A record uses only one of the fields that share bytes."""
+    """Marks a field that shares its bytes with another field. A record uses only one of the fields that share bytes."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """The field has additional names in C. Each name stands for a different meaning of the field."""
+    """Marks a field that has additional names in C. Each name stands for a different meaning of the field."""
 
     names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """Like `Also`, for a field whose Python name does not occur in C. In C, the field has the names in `names`."""
+    """Marks a field whose Python name does not occur in C. In C, the field has the names in `names`."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]
@@ -116,9 +119,9 @@ class Stored:
     name: str
     type: Type
     base: Any
-    """Type of the Python value, or None if the value is computed from other fields."""
+    """Type of the field in the Python class, or None if the field is computed from other fields."""
     over: str = ""
-    """The name of the field that shares its bytes with this field, or ""."""
+    """Name of the field that shares the bytes of the described field, or ""."""
     also: Mapping[str, str] = field(default_factory=dict)
     name_in_c: str = ""
 
@@ -147,7 +150,7 @@ class RecordLayout:
 
 @cache
 def stored(record: type) -> tuple[Stored, ...]:
-    """Return the stored fields of a record, with derived fields last."""
+    """Return the stored fields of a record. The fields that the mapping `DERIVED` names come last."""
     hints = typing.get_type_hints(record, include_extras=True)
     derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
     return (

@@ -4,19 +4,19 @@ MAGIC = 0x314F4D54
 """The first four bytes of a program as a little-endian number: the characters "TMO1"."""
 VERSION = 4
 NONE = 0xFFFF
-"""In a table of input rows, this value means that the iteration reads no row of the operand."""
+"""In a table of input rows, the number 0xFFFF means that an iteration reads no row of the operand."""
 MAX_INPUTS = 4
 """Maximum number of operands that an operator reads row by row."""
 MAX_IO = 16
 """Maximum number of inputs and outputs of a program, counted together."""
 MAX_KERNEL_H = 64
-"""Maximum number of rows that an iteration reads, counted over all operands."""
+"""Maximum number of rows that an iteration reads from all operands together."""
 MAX_TAPS = 64
 """Maximum number of pixels under a window in a tiled group."""
 MAX_EXTENT = 1 << 30
 """Maximum height or width of a window. All stripes of a tensor together have fewer than TMO_MAX_EXTENT rows."""
 MAX_POOL_AREA = 1 << 23
-"""Maximum number of pixels under a pooling window, so that their sums fit int32."""
+"""Maximum number of pixels under a pooling window, so that the sum of the pixels fits int32."""
 MAX_SOFTMAX_CHANNELS = 4095
 """Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31."""
 MAX_PLACES = 1 << 23
@@ -26,19 +26,19 @@ MAX_ADD_SHIFT = 22
 MAX_SHIFT = 30
 """Maximum left shift of an int32 sum in bits."""
 MAX_S16_SHIFT = 7
-"""Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 -
-shift` bits.
+"""Maximum shift of an int64 sum. The C library multiplies an int64 sum by a factor, and then shifts the product right
+by `15 - shift` bits.
 """
 MAX_SUM_BYTES = 4
-"""Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes."""
+"""Maximum size in bytes of a sum that a SUMS or ADD_SUMS operator writes."""
 INDEX_BYTES = 4
-"""Size of an int32 index in bytes. In a tensor of indices, each byte counts as a channel."""
+"""Size of an int32 index in bytes. In a tensor of int32 indices, each byte of an index counts as a channel."""
 TABLE_BYTES = 256
 """Size of the table of LOOKUP in bytes: one byte for each int8 value."""
 CURVE_WORDS = 128
 """Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""Number of multipliers of an LSTM, which has as many shifts."""
+"""Number of multipliers of an LSTM, and number of shifts of an LSTM."""
 PROGRAM_BASE = 255
 """Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
@@ -50,8 +50,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once."""
 FIVE_VALUES = 96
-"""Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The
-weights of two channels with TMO_FIVE_VALUES values fit the cache of the core.
+"""Maximum number of values under a window for which TMO_PACKING_DSP_CONV computes the last five pixels of a row at
+once. With at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
 """
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
@@ -70,7 +70,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """Maximum right shift of a packed operator in bits."""
 SHORT_ROW = 16
-"""Maximum size in bytes of a copied row of a window that TMO_PACKING_DSP_CONV pads to whole words."""
+"""Maximum size in bytes of a row that TMO_PACKING_DSP_CONV copies from a window and pads to whole words."""
 BLOCK_PIXELS = 6
 """Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once for 3x3 windows."""
 GATHERED_BYTES = 200

@@ -50,7 +50,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Declare 32-bit numbers, such as zero points, that are known only when the kernel runs."""
+        """Declare parameters: 32-bit numbers, such as zero points, that are known only when the kernel runs."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
@@ -63,7 +63,7 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), aligned=aligned))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """Declare an input whose rows are at arbitrary addresses. The kernel gets a pointer to each row."""
+        """Declare an input tensor whose rows are at arbitrary addresses. The kernel gets a pointer to each row."""
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
@@ -88,8 +88,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition, whose statements run if 0 <= `at` < `extent`. If `at` is a register, the statements in the
-        block must not access RAM.
+        """Open a condition. The statements of the condition run if 0 <= `at` < `extent`. If `at` is a register, the
+        statements of the condition must not access RAM.
         """
         self.open.append([])
         yield
@@ -107,15 +107,19 @@ class Builder:
         return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM. The index is increased by the value of the register `by`."""
+        """Load an element of a tensor in RAM. The value of the register `by` is added to the element's index."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant. The index is increased by the value of the register `by`, as in a table lookup."""
+        """Load a constant. The value of the register `by` is added to the index of the constant, as in a table
+        lookup.
+        """
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Multiply `value` by `multiplier` and by 2^(shift - 31), with two roundings. The multiplier is at least 0."""
+        """Multiply `value` by `multiplier` and by 2^(shift - 31), with two roundings. The multiplier must not be
+        negative.
+        """
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:
@@ -148,7 +152,7 @@ class Builder:
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
         """Multiply `value` by `multiplier`, and divide the product by 2^31. If `value` is negative, subtract 1 from
-        the quotient. The function saturated() rounds the result a second time, as TFLM does.
+        the quotient. The function saturated() rounds the quotient a second time, as TFLM does.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)
@@ -188,8 +192,8 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that converts a function to a KernelProgram. The default name of the kernel is the function's
-    name.
+    """Return a decorator that converts a function to a KernelProgram. By default, the name of the kernel is the name of
+    the decorated function.
     """
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:

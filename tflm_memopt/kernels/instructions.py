@@ -16,8 +16,8 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction with its C code `text`. In the code, `{d}` stands for the result, and `{a}`, `{b}` and `{c}` stand
-    for the operands.
+    """An instruction. The attribute `text` is the instruction's C code. In the code, `{d}` stands for the result, and
+    `{a}`, `{b}` and `{c}` stand for the operands.
     """
 
     op: str
@@ -51,7 +51,9 @@ class InstructionTable:
     begins: str = ""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Raises KernelError if the core has no instruction for the operation."""
+        """Return the instruction that computes the operation. Raises KernelError if the core has no instruction for the
+        operation.
+        """
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:
@@ -191,8 +193,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Return the operations that divide x by 2^e, and round halves away from zero. Because the core rounds halves up,
-    the operations first subtract 1 from x if x is negative and e is not 0.
+    """Return the operations that divide x by 2^e, and round halves away from zero. The core rounds halves up.
+    Therefore, the operations first subtract 1 from x if x is negative and e is not 0.
     """
     x, exponent = one.operands
     if not one.to.along:

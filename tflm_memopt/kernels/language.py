@@ -27,7 +27,7 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Only kernels in C use 64-bit integers, for wide sums."""
+    """Kernels in C use 64-bit integers for wide sums. Kernels in assembly have no 64-bit integers."""
     FLOAT32 = "float32", 32
     """Floats are always scalars, never vectors."""
 
@@ -57,7 +57,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """Each item stands for a product: its constant factor, and the sorted names of its variables."""
+    """Each item of the tuple stands for a product: a constant factor, and the sorted names of variables."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -93,8 +93,8 @@ class Index:
         return total
 
     def slope(self, name: str) -> Index:
-        """Return the factor of `name` in a linear expression. Raises ValueError for an expression that is not linear in
-        `name`.
+        """Return the factor of the variable `name` in the expression. Raises ValueError for an expression that is not
+        linear in `name`.
         """
         slope = Index(())
         for factor, names in self.terms:
@@ -139,7 +139,7 @@ class Array:
     written: bool = False
     values: tuple[int, ...] = ()
     aligned: bool = True
-    """True if elements are aligned as C requires, and False if they may be at any address."""
+    """True if the tensor's elements are aligned as C requires, and False if the elements may be at any address."""
     pointers: bool = False
     """True if the C code gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
@@ -178,7 +178,7 @@ class Load:
 @dataclass(frozen=True, slots=True)
 class Compute:
     """Stores the result of an operation, modulo 2^32, in the register `to`. The operation "dot" adds its result to the
-    value of `to`.
+    old value of the register.
     """
 
     op: str
@@ -199,7 +199,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """True if each lane of a vector runs an iteration of its own, so that registers hold vectors."""
+    """True if each lane of the vector unit runs an iteration of its own, and registers hold vectors."""
     group: int = 0
     """Number of registers for a vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
@@ -209,9 +209,10 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Statements that run if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
+    """A condition: the statements of `body` run only if 0 <= `at` < `extent`. For example, a kernel can test whether a
+    pixel of a window is inside the tensor.
 
-    If `at` is a register, the statements must not access RAM, because no access to RAM may depend on data.
+    If `at` is a register, the statements of `body` must not access RAM, because no access to RAM may depend on data.
     """
 
     at: Operand

@@ -39,8 +39,8 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Rounded numbers are clamped to the range [-FAR, FAR]. With any zero point, a clamped number stays outside the range
-of int16.
+"""Rounded numbers are clamped to the range [-FAR, FAR]. If any zero point is added to FAR or -FAR, the sum is outside
+the range of int16.
 """
 
 
@@ -49,8 +49,8 @@ def wrap32(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31, with halves rounded up. If b is negative, the result must fit an
-    int32.
+    """Return the product of a and b, divided by 2^31, with halves rounded up. If b is negative, the product must be
+    small enough for an int32.
     """
     return (a * b + (1 << 30)) >> 31
 
@@ -92,7 +92,7 @@ def nearest(x: np.float32) -> int:
 
 
 def whole(x: np.float32) -> int:
-    """Return x without its fraction, saturated to int32. NaN becomes 0."""
+    """Return x without its fraction. Numbers outside the range of int32 become the nearest int32. NaN becomes 0."""
     return 0 if np.isnan(x) else int(min(max(float(x), -MOST - 1), MOST))
 
 
@@ -150,9 +150,9 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the results of operations. The interpreter cuts results to 32 bits.
+"""Functions that compute the results of operations. The interpreter keeps only the lower 32 bits of integer results.
 
-An operation in OWN takes the old value of its result register as the first operand.
+An operation listed in OWN has the old value of its result register as its first operand.
 """
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")
@@ -164,8 +164,8 @@ def walk(
 ) -> Iterator[Executed]:
     """Yield the loads, operations and stores of a kernel in execution order.
 
-    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, so its
-    values are valid only until the next pair.
+    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, which
+    changes when the next pair is yielded.
     """
     for one in body:
         if isinstance(one, When):
@@ -182,7 +182,7 @@ def walk(
 
 
 def position(one: Load | Store, values: Extents) -> int:
-    """The index counts elements from the start of the tensor."""
+    """Return the index of the loaded or stored element, counted in elements from the start of the tensor."""
     return sum(at.at(values) * stride.at(values) for at, stride in zip(one.at, one.tensor.strides, strict=True))
 
 

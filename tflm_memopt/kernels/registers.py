@@ -53,8 +53,8 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return the last use of each register. If a loop reads a value from before the loop, the value's registers stay in
-    use until the loop ends.
+    """Return the position of the last use of each register. If a loop reads a value from before the loop, the value's
+    registers stay in use until the loop ends.
     """
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):

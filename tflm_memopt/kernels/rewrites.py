@@ -1,4 +1,4 @@
-"""Rewrites kernels without changing their results. Each rewrite states when it is legal.
+"""Rewrites kernels without changing their results. The docstring of each rewrite states when the rewrite is legal.
 
 As in Exo (Ikarashi et al., PLDI 2022), a schedule is a list of rewrites, and a kernel is described only once.
 """
@@ -55,9 +55,9 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
-    rewrite is legal where vectorise() is legal, and where the inner loops are vectorised. If `apart` is true, code
-    between the inner loops runs for one iteration after the other, which saves registers. The code must not change
-    values that several iterations read.
+    rewrite is legal for all loops that vectorise() accepts. If `apart` is true, the inner loops may be vector loops.
+    With `apart`, the code between the inner loops runs for one iteration after the other, which saves registers. The
+    code between the inner loops must not change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -86,7 +86,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     except vector loops.
 
     If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
-    rewrite changes all loops over the variable, including loops that jam() has made.
+    rewrite unrolls all loops over the variable `var`, including loops that jam() has made.
     """
 
     def unrolled(loop: For) -> For:
@@ -222,7 +222,7 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
     """Replace extents and parameters by numbers.
 
-    The option `aligned` states that all callers pass tensors aligned as C requires, so that loads need no copies.
+    If `aligned` is true, all callers must pass tensors that are aligned as C requires, and loads need no copies.
     """
 
     def put(index: Index) -> Index:
@@ -256,7 +256,9 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Replace operations that the core lacks. The function `into` returns the statements that replace an operation."""
+    """Replace operations for which the core has no instruction. The argument `into` is a function that returns the
+    statements that replace an operation.
+    """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         names = iter(range(10_000))
@@ -294,8 +296,8 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError if iterations depend on each other. The argument `vectors` tells whether loops may contain
-    vector loops.
+    """Raise KernelError if iterations of the loop depend on each other. The argument `vectors` tells whether loops may
+    contain vector loops.
     """
     own: set[str] = set()
     written = {one.to.name for one in statements(loop.body) if isinstance(one, (Load, Compute))}

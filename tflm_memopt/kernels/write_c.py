@@ -1,6 +1,7 @@
 """Writes a kernel as a C function for a core's instruction table.
 
-Scalars become C variables. Vector instructions are assembly with fixed registers, so no compiler intrinsics are needed.
+Scalars of a kernel become C variables. Vector instructions are assembly with fixed registers, so no compiler intrinsics
+are needed.
 """
 
 import re
@@ -83,8 +84,8 @@ def library_function(
 ) -> str:
     """Return the definition of a C function.
 
-    The text `head` is the function's declaration, and `ends` is its last statement. The mapping `given` has the C
-    expression of each extent, parameter or tensor.
+    The text `head` is the declaration of the function. The text `ends` is the last statement of the function. The
+    mapping `given` has the C expression of each extent, parameter or tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -105,8 +106,8 @@ def element_function(
 ) -> str:
     """Return C code that defines a function with a macro of tmo/elements.h.
 
-    The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Each outer loop
-    must have one iteration.
+    The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Loops around the
+    innermost loop must have one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -148,13 +149,15 @@ def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
 
 
 def _signed(index: Index) -> str:
-    """Return an index as a signed C expression. Loop variables are unsigned, and addresses may have 64 bits."""
+    """Return an index as a signed C expression. The cast makes the index signed, because loop variables are unsigned,
+    and addresses may have 64 bits.
+    """
     return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
 
 
 def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
-    """Return the C expression of an element. For an element that may be unaligned, return the expression of its first
-    byte.
+    """Return the C expression that stands for an element of a tensor. If the element may be unaligned, the expression
+    stands for the element's first byte.
     """
     base, index = _place(tensor, at)
     if _anywhere(tensor):
@@ -175,7 +178,9 @@ class Writer:
     width: int = 0
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Name of a shared pointer and its index in an array. The key is the C expression of the array's start."""
+    """Maps the C expression of an array's start to the name of a shared pointer, and to the pointer's index in the
+    array.
+    """
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -198,7 +203,7 @@ class Writer:
                 self.store(one)
 
     def point(self, run: Sequence[Statement]) -> None:
-        """Declare pointers that several loads share, so that the compiler computes fewer addresses."""
+        """Declare C pointers that several loads use, so that the compiler computes fewer addresses."""
         self.bases = {}
         if self.table.vectors:
             return
@@ -229,7 +234,9 @@ class Writer:
         self.width = kept
 
     def moved(self, one: For) -> None:
-        """Write a vector loop for a core without vectors. The loop must copy adjacent elements, and do nothing else."""
+        """Write a vector loop for a core without vectors. The statements of the loop must be a load and a store, which
+        copy adjacent elements.
+        """
         match one.body:
             case (Load() as load, Store() as store) if load.to == store.value and _alike(load, store, one.var):
                 call = "tmo_copy_bytes" if load.tensor.memory is Memory.FLASH else "memmove"
@@ -243,8 +250,8 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the width in bits of the vector unit's elements for a loop. Return the element width, or 0 if the loop
-        has several element widths.
+        """Set the width in bits of the vector unit's elements for a loop. Return the width, or 0 if the loop has
+        elements of several widths.
         """
         computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
         widths = {self.table.instruction(s).width for s in computed} - {0}

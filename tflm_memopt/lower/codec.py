@@ -34,7 +34,9 @@ class RecordWriter:
     context: Any = None
 
     def record(self, record: Any) -> bytes:
-        """Encode a record and the records that are stored directly after it."""
+        """Return the bytes of a record, followed by the bytes of the records that are stored directly after the
+        record.
+        """
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)
@@ -90,7 +92,9 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""Maps names of array fields to the shapes of the arrays. A program omits the arrays whose names are missing."""
+"""Maps names of array fields to the shapes of the arrays. If an array has no entry in the mapping, the program omits
+the array.
+"""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
@@ -100,7 +104,9 @@ class RecordReader:
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """For each record type, a function (numbers, context) that returns the shapes of the record's arrays."""
+    """Maps a record type to a function with the arguments `numbers` and `context`. The function returns the shapes of
+    the arrays of a record.
+    """
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]

@@ -17,7 +17,7 @@ class ConstantPool:
     """
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """The argument `expected` lists constants that the caller will add later."""
+        """The argument `expected` has constants that will be added later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()

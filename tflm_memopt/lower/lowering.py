@@ -86,7 +86,7 @@ class _Lowering:
         self.step = -1
         self.layout: int = RowLayout.HWC
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        states = self.plan.states  # For a sliding input, the last entry counts the inferences.
+        states = self.plan.states  # If the input is sliding, the last of the states counts the inferences.
         own = [state for state in states if (states[-2] if state.tensor == WINDOW else state).tensor in kept]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
 
@@ -239,7 +239,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """The argument `nests` maps the output tensor of each operator of the group to the operator's loops."""
+        """The argument `nests` maps the output tensor of each operator of the group to the operator's loop nest."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
@@ -251,7 +251,7 @@ class _Lowering:
             base, offset = 1 + len(handed) + bool(self.states), self.slow[tensor].offset
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or placed or nest):
-            depth = 1  # An operator that never runs has a record without a buffer.
+            depth = 1  # The operator never runs, so its record has no buffer.
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -285,7 +285,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes that complete an output. Int32 sums are complete after the last stripe."""
+    """Return the loop nest of the stage's completed output. Int32 sums are complete after the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 
@@ -316,8 +316,9 @@ def constant_operand(op: RowOp) -> ProgramTensor | None:
 
 
 def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0, **fields: Any) -> ProgramOp:
-    """Return the record of an operator without packed weights, with the fields in `fields` replaced. `inputs`, `output`
-    and `constant` are indices of tensors in the program. An operator without a constant operand ignores `constant`.
+    """Return the record of an operator without packed weights. The argument `fields` has values that replace the usual
+    values of the record's fields. The arguments `inputs`, `output` and `constant` are indices of tensors in the
+    program. An operator without a constant operand ignores `constant`.
     """
     at = op.constant.position if op.constant else len(inputs)
     access = (Access(),) if op.scatters else op.access

@@ -1,6 +1,6 @@
 """Collects the constants of operators, to compare a program with the original model.
 
-The constants of the original model are packed like the program's constants.
+The constants of the original model are packed in the same order as the program's constants.
 """
 
 import hashlib
@@ -27,7 +27,9 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators that have no constants, or whose constants are divided among devices. They are not compared."""
+"""Kinds of operators that have no constants, or whose constants are divided among devices. Constants of operators of
+these kinds are not compared.
+"""
 
 
 class ConstantForm(NamedTuple):
@@ -45,7 +47,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the constants of an operator in the given form, or None if the target lacks the form."""
+    """Return an operator's constants in the form `form`, or None if the target packs the operator in another form."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(
@@ -84,7 +86,9 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """For each array name, return how many constants differ. Return None if two arrays differ in shape."""
+    """Return the number of constants that differ in `found` and `expected`, by the name of the array of constants.
+    Return None if two arrays of the same name differ in size, or if only one of both has weights.
+    """
     counts = {}
     for name in found.keys() | expected.keys():
         first, *others = (each[name] for each in (found, expected) if name in each)

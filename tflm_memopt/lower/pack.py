@@ -100,9 +100,10 @@ def dsp_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for four channels at a time: biases,
-    then taps, then scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0 to 3, then
-    one tap of channels 0, 2, 1, 3. The last four channels may include channels that are already stored.
+    The argument `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for four channels at a
+    time: biases, then taps, then scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0
+    to 3, then one tap of channels 0, 2, 1, 3. If the number of channels is not a multiple of four, the last four
+    channels include channels that are already stored.
     """
     padded = _padded(filters, TURN).astype(np.int16)
     stream = []
@@ -143,9 +144,10 @@ def mve_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
-    `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for sixteen channels at a time:
-    biases, then taps, then multipliers, then shifts. The last sixteen channels may include channels that are already
-    stored. If an operator has fewer than sixteen channels, its channels are repeated to fill sixteen.
+    The argument `filters` has the weights [channel][kernel_h][kernel_w][1]. The data is stored for sixteen channels at
+    a time: biases, then taps, then multipliers, then shifts. If the number of channels is not a multiple of sixteen,
+    the last sixteen channels include channels that are already stored. If an operator has fewer than sixteen channels,
+    its channels are repeated to fill sixteen.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     padded, scales = _padded(filters[again], 2), _mve_scales(channels)[again]
@@ -177,7 +179,9 @@ def esp_depthwise(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> Pac
 
 
 def esp_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int32]:
-    """Return all biases, then all multipliers, then all shifts. Unused channels, whose number is `more`, come last."""
+    """Return all biases, then all multipliers, then all shifts. The argument `more` is the number of unused channels,
+    which come last.
+    """
     return _int32(_mve_scales(channels, more).T)
 
 

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the needed parts, and a library without one of them rejects the program. The emitted C
-code contains only the parts that its programs list.
+The header of a program lists the needed parts of the library. A library that lacks one of the parts rejects the
+program. The emitted C code contains only the parts that the emitted programs list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,8 +15,8 @@ from tflm_memopt.ops.packing import QUAD, WIDE, Packing, is_direct, packed_pixel
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Optional parts that an operator needs only for some sizes of tensors. A program for two cores needs all of these
-parts, because each core computes a part of a tensor.
+"""Optional parts that an operator needs only for some sizes of tensors. A program for two cores needs all parts in
+KERNELS, because each core computes a part of a tensor.
 """
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
@@ -63,7 +63,7 @@ def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
 
 
 def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
-    """`small` tells whether code without assembly is fast enough."""
+    """The argument `small` is true if code without assembly is fast enough."""
     source, made = tensors[op.inputs[0]], tensors[op.output]
     plain, dsp = op.packing is Packing.NONE, op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     asks = {
@@ -107,7 +107,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether the operator computes so many single pixels that the part PIXELS saves time."""
+    """Return whether the part PIXELS of the C library saves time, because the operator computes many single pixels."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     if not kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole):
         return False

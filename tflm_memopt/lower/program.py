@@ -73,9 +73,11 @@ class Header:
     cores: U32 = 0
     """Offset of a tmo_cores in the program, or 0 if the program is for one core."""
     state: U32 = 0
-    """Size in bytes of the state, which is memory that outlives a run. The value is 0 for a program without a state."""
+    """Size in bytes of the state (memory that outlives a run), or 0 without a state."""
     rolling_buffers: U32 = 0
-    """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array."""
+    """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last tmo_rolling_buffer of the array
+    has depth 0.
+    """
     parts: U64 = 0
     """Set of bits: bit n is set if the program needs the part of the library whose TMO_PART_* constant is n."""
 
@@ -98,19 +100,19 @@ class ColumnWindowRecord:
     depth: U32
     """Number of pixels for which the rolling buffer has room."""
     rows: U16
-    """Number of a stripe's rows that the column window holds."""
+    """Number of rows of a stripe that the column window holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Rows that a tiled group computes in each stripe. Stripe 0 ends before row `end`, and each further stripe ends
-    `advance` rows later, but not after the end of the tensor.
+    """Rows that a tiled group computes in each stripe. Stripe 0 ends before the row with index `end`. Each further
+    stripe ends `advance` rows later, or at the end of the tensor.
     """
 
     advance: U16
     """Number of rows from the end of a stripe to the end of the next stripe."""
     end: I16
-    """Stripe 0 ends before row `end`, or at the end of the tensor."""
+    """Stripe 0 ends before the row with index `end`, or at the end of the tensor."""
     rows: U16
     """Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some
     rows twice.
@@ -120,26 +122,30 @@ class NestRecord:
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
     """Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at
-    position `y % depth`. Each row has `width` pixels.
+    position `y % depth`. Each row of the tensor has `width` pixels.
     """
 
     offset: U32
-    """Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use `offset`."""
+    """Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use the field
+    `offset`.
+    """
     height: U16
     """Number of rows of the whole tensor."""
     width: U16
     channels: U32
     """Number of bytes of a pixel, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "Number of rows from `end` to a multiple of `advance`."})]
-    """Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height."""
+    """Number of rows for which the rolling buffer has room. For a whole tensor, the field `depth` is the tensor's
+    height.
+    """
     base: U8 = 0
-    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the
-    outputs, the state and the slow memory, in this order. The number TMO_PROGRAM_BASE means that the program contains
-    the tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The numbers from n_inputs + 1 stand
+    for the outputs, the state and the slow memory, in this order. The number TMO_PROGRAM_BASE means that the program
+    contains the tensor. The number TMO_LINK_BASE means that devices send the rows of the tensor to each other.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The rows of a
-    stripe begin in the first column window.
+    """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
+    window has the first row of each stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """Stripes of a tensor in a tiled group, or None for a tensor without stripes."""
@@ -165,14 +171,14 @@ class MoveRecord:
     """A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count`
     is the number of pieces, and the field `bytes` is the size of a piece. In the output row, the first piece begins at
     byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
-    `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase is `(y +
-    shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from
-    the index of the input row, and adds the phase to `target` instead of `source`.
+    `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase of a move is `(y
+    + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the
+    index of the input row, and adds the phase to `target` instead of `source`.
     """
 
     row: U16
-    """Index of the input row that the move reads. The index counts the input rows of all operands, beginning with
-    operand 0. A move copies nothing if its input row does not exist.
+    """Index of the input row that the move reads, counted over the input rows of all operands from operand 0 on. A move
+    copies nothing if its input row does not exist.
     """
     count: U16
     bytes: U32
@@ -292,14 +298,14 @@ class ProgramOp:
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
     """Offset of the shifts in the program, an int8_t[]. A positive shift is a shift to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input row by row has an
-    int32_t for each output element. An operator that adds up channel groups has an int32_t for each output element of
-    its largest stripe of rows.
+    """Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input, one row at a time,
+    has an int32_t for each output element. An operator that adds up channel groups has an int32_t for each output
+    element of its largest stripe of rows.
     """
     channel_groups: U16 = 0
-    """Number of channel groups in a tiled group. The numbers 0 and 1 mean that the channels are not divided."""
+    """Number of channel groups in a tiled group, or 0 or 1 if the channels are not divided."""
     group_channels: U16 = 0
-    """Number of channels of each channel group. The last channel group may have fewer channels."""
+    """Number of channels of each channel group. The last channel group may have fewer channels than the others."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
     """Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads a convolution or pooling window."""
 
@@ -336,8 +342,8 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets the state. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position
     of the oldest row. Row `y`, counted from the oldest row, is at position `(oldest + y) % depth` of the rolling
-    buffer. If a rolling buffer's uint16_t is 0, the next run first sets all bytes of the buffer to `fill`. A
-    successful run advances the position of the oldest row.
+    buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the rolling buffer to `fill`.
+    A successful run advances the position of the oldest row in each rolling buffer.
     """
 
     offset: U32
@@ -351,8 +357,8 @@ class ProgramRollingBuffer:
     fill: U8
     """Value of all bytes of the rolling buffer after a reset."""
     window: U8 = 0
-    """1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends
-    before the sliding window is full returns TMO_WAIT.
+    """1 if the record counts the inferences of a sliding window instead of describing rows, and otherwise 0. A run that
+    ends before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
     """Nonzero number that the converter computes from the program. A run rejects a state that another program has
@@ -375,7 +381,7 @@ class ProgramGroup:
     stripes: U16 = 0
     """Number of stripes of the group, or 0 if the group runs row by row."""
     whole: U8 = 0
-    """Value 1 means that the group has only one operator, whose kernel can compute all rows in one call."""
+    """1 if the group has only one operator, whose kernel can compute all rows in one call, and otherwise 0."""
 
     C_ORDER: ClassVar[str] = "first_op n_ops counters stripes whole loops"
 
@@ -404,7 +410,9 @@ def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
-    """Return the indices of the iterations whose bits are set in the array at byte `at`. Offset 0 means no array."""
+    """Return the indices of the iterations whose bits are set in the array at byte `at`. If `at` is 0, there is no
+    array.
+    """
     if not at:
         return ()
     bits = np.frombuffer(data, "u1", header.iterations // 8 + 1, at)
@@ -431,7 +439,7 @@ class ProgramCores:
     """Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and
     each core computes a part of every iteration. The two cores wait for each other at barriers. The converter's checker
     proves that between two barriers, neither core accesses bytes that the other core writes. A program for two cores
-    has no state, and each group runs row by row. Input 0 is in the arena.
+    has no state, reads input 0 from the arena, and runs each group row by row.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]

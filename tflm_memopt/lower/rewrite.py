@@ -40,7 +40,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # No operator calls the other subgraphs, so the rewritten model needs none of them.
+        # No operator calls a subgraph, so the rewritten model keeps only the main subgraph.
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -63,8 +63,9 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def _apart(tree: Any, placed: Mapping[int, int], others: Sequence[Graph]) -> Mapping[int, int]:
-    """The argument `placed` maps tensors of the main subgraph to their offsets. Give the tensors indices above the
-    indices of all activations in other subgraphs. Return a map from the new indices to the offsets.
+    """The argument `placed` maps tensors of the main subgraph to their offsets. The tensors of the main subgraph get
+    indices above the indices of all activations in other subgraphs. Return a map from the tensors' new indices to their
+    offsets in the arena.
     """
     if len(tree.subgraphs) == 1:
         return placed
@@ -115,7 +116,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.start
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    # A reset of the interpreter sets the variable to 0, so that the next row begins a new input.
+    # A reset of the interpreter sets the variable tmo/stream_ to 0, so that the next row begins a new input.
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:

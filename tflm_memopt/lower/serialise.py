@@ -40,7 +40,7 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Encode a program. The address of the bytes must be a multiple of 16.
+    """Encode a program. The address of the encoded program must be a multiple of 16.
 
     Raises PlanError if a number does not fit its field.
     """
@@ -55,7 +55,7 @@ def pack(program: Program) -> bytes:
     constants = ConstantPool(start, known.stored, alignment=alignment)
     cores = RecordWriter(constants, "shardings", program.iterations).table((program.cores,)) if program.cores else 0
     buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
-    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # A buffer without rows ends the table.
+    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # A rolling buffer with 0 rows ends the table.
     rolling_buffers = RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
     data = b"".join(_tables(program, constants))
     header = Header(

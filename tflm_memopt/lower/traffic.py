@@ -1,7 +1,7 @@
 """Counts how many bytes an inference moves from and to slow memory, and how many bytes of constants it reads.
 
-An iteration of one channel group reads only the constants of this channel group. Any other iteration reads all
-constants of its operator. Weights that a program copies to the arena are read once. The test
+An iteration of one channel group reads only the constants of this channel group. An iteration for all channels reads
+all constants of its operator. Weights that a program copies to the arena are read once. The test
 tests/counted_traffic.py counts the bytes that a running program reads.
 """
 
@@ -47,7 +47,7 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """`copied` is the number of bytes of weights that the program copies to the arena."""
+    """The argument `copied` is the number of bytes of weights that the program copies to the arena."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes
@@ -62,8 +62,8 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return how many bytes of constants the iterations of the given channel groups read.
 
-    The argument `nbytes` is the size of all constants, `split` is the number of all channels, and `each` is the number
-    of channels of a channel group. An iteration that only finishes sums reads no constants.
+    The argument `nbytes` is the size of all constants in bytes. An operator has `split` channels, and a channel group
+    has `each` channels. An iteration that only finishes sums reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -56,7 +56,7 @@ def _is_model(body: bytes) -> bool:
 
 
 def _byte(item: bytes) -> int | None:
-    """Return a number as a byte if it fits int8 or uint8, otherwise None. A number with a leading 0 is octal."""
+    """Return a number as a byte, or None if it fits neither int8 nor uint8. A number with a leading 0 is octal."""
     text = item.strip().rstrip(b"uUlL")[: _LONGEST + 1]
     try:
         value = int(text, 8 if text.isdigit() and text[:1] == b"0" else 0)

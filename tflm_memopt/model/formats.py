@@ -43,7 +43,8 @@ WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Ra
 
 
 def format_of(start: bytes) -> OtherFormat | None:
-    r"""Return the format of a file, if it is known. `start` has at least the first START bytes of the file.
+    r"""Return the format of a file, or None if the format is unknown. The argument `start` has at least the first
+    START bytes of the file.
 
     >>> format_of(b"\x93NUMPY\x01\x00").name
     'a NumPy array'

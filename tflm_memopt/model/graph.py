@@ -16,7 +16,7 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Type of an operator that stores its operand for the next inference. The operator's output takes no bytes."""
+"""Type of an operator that stores its operand for the next inference. The output of a WRITE_STATE takes no bytes."""
 STATE = "state"
 """Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
@@ -99,7 +99,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator of a model. `options` uses the schema's field names (strideH, padding, ...)."""
+    """One operator of a model. The field `options` uses the schema's field names (strideH, padding, ...)."""
 
     index: int
     """Position in the model's operator list, which error messages and reports use."""
@@ -108,7 +108,9 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces, by default only `index`."""
+    """Indices of the model's operators that this operator replaces. An empty tuple stands for the operator `index`
+    alone.
+    """
 
     @property
     def kind(self) -> str:
@@ -171,8 +173,8 @@ def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> 
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """Return the graph without unneeded operators. An operator stays if an output depends on its result, or if the
-    function `stays` returns True.
+    """Return the graph without unneeded operators. An operator stays if an output of the graph depends on the operator,
+    or if the function `stays` returns True.
     """
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):

@@ -19,7 +19,9 @@ METADATA = "tflm-memopt"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format of an input or output. With a scale, value q stands for the real number scale * (q - zero_point)."""
+    """Format of an input or output. If the format has a scale, the value q stands for the real number scale * (q -
+    zero_point).
+    """
 
     dtype: str
     scale: float | None = None
@@ -60,8 +62,8 @@ def format_of(tensor: Tensor) -> Format:
 
 
 def metadata(tree: Any, name: str) -> bytes | None:
-    """Return the bytes of the metadata entry `name`, or None if the model has no such entry. `tree` is a ModelT of the
-    schema.
+    """Return the bytes of the metadata entry `name`, or None if the model has no such entry. The argument `tree` is a
+    ModelT of the schema.
     """
     for entry in tree.metadata or ():
         if text(entry.name) == name:
@@ -76,8 +78,8 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes of inputs and outputs that a model's metadata records. `metadata` is the content of the entry
-    METADATA, or None.
+    """Return the changes of inputs and outputs that a model's metadata records. The argument `metadata` is the content
+    of the entry METADATA, or None.
     """
     if metadata is None:
         return Changes()
@@ -96,8 +98,8 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph with the whole input of the original graph in the arena. Raises InterfaceError if the
-    rewritten model cannot come from the original model.
+    """Return the rewritten graph, changed so that the whole input of the original graph is in the arena. Raises
+    InterfaceError if the rewritten model cannot come from the original model.
     """
     if not changes.input:
         return rewritten

@@ -23,7 +23,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """Value of ProcessUnitOptions for normalization. A normalized value is (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""Greatest size in bytes of a file with labels. Larger files are ignored."""
+"""Greatest size in bytes of a file with labels. A larger file with labels is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
@@ -32,7 +32,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Usable metadata of a model. Fields are empty if metadata is missing or unreadable."""
+    """Usable metadata of a model. A field is empty if its metadata is missing or unreadable."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""
@@ -41,7 +41,7 @@ class Metadata:
 
 
 def read_metadata(model: Model, data: bytes) -> Metadata:
-    """Return the usable metadata of a model. `data` is the whole file from which `model` was read."""
+    """Return the usable metadata of a model. The argument `data` is the whole file from which `model` was read."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
         return Metadata()

@@ -5,8 +5,8 @@ OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that the library in custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). The entry has int32 numbers: the
-version, the number of subgraphs, the number of tensors, and each tensor's offset.
+"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). The memory plan consists of int32
+numbers: the version, the number of subgraphs, the number of tensors, and each tensor's offset.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1

@@ -27,7 +27,7 @@ MAX_TENSOR_BYTES = 1 << 26
 """Maximum size of an activation in bytes. No microcontroller has RAM for a larger activation."""
 
 MOST_READ = 8
-"""Maximum number of models in the cache. One conversion reads the same bytes several times."""
+"""Maximum number of models in the cache. A cache helps, because one conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 
@@ -44,8 +44,8 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that was read from a file. `tree` is a ModelT of the schema. The function writer.edit() returns a copy of
-    the tree that may be changed.
+    """A model that was read from a file. The field `tree` is a ModelT of the schema. To change a tree, use the copy
+    that writer.edit() returns.
     """
 
     tree: Any
@@ -234,8 +234,8 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:
-    """Return the fields of an operator's options by their names in the schema. As in TFLM, options of another operator
-    type are ignored.
+    """Return the fields of an operator's options by their names in the schema. As in TFLM, an operator's options are
+    ignored if they belong to another operator type.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

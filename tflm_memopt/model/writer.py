@@ -33,12 +33,12 @@ def write(tree: Any) -> bytes:
 
 
 def check_alignment(data: bytes) -> None:
-    """Raise ModelError if a buffer of a .tflite file does not start at a multiple of 16 bytes, which kernels may
-    assume.
+    """Raise ModelError if a buffer of a .tflite file does not start at a multiple of 16 bytes. Kernels may rely on an
+    alignment of 16 bytes.
     """
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # public accessors do not return offsets
+        table = model.Buffers(index)._tab  # FlatBuffers' public accessors do not return offsets
         field = table.Offset(4)  # 4 is the place of Buffer.data in a vtable
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
@@ -86,7 +86,7 @@ class _AlignedBuffer:
 
 
 def edit(model: Model) -> Any:
-    """Return a deep copy of the model's tree, which the functions of this module may change."""
+    """Return a deep copy of the model's tree. The functions of this module may change the copied tree."""
     return copy.deepcopy(model.tree)
 
 
@@ -107,8 +107,8 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. Tensors
-    for activations use buffer 0, which is empty.
+    """Add a tensor to subgraph 0 and return its index. The argument `dtype` is the name of a type in the TFLite schema,
+    such as INT8. Tensors for activations use buffer 0, which is empty.
     """
     quantization = None
     if np.size(scale):
@@ -166,7 +166,9 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model and of its signatures. `replaced` maps each old tensor to the new one."""
+    """Replace inputs and outputs of the model and of its signatures. The argument `replaced` maps each old tensor to
+    the new tensor.
+    """
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):

@@ -3,7 +3,7 @@
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
 An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. In an SVDF of rank r, each output is the sum of r
 filters. The window of the DEPTHWISE has r pixels, one for each filter. An LSTM (micro/kernels/lstm_eval.h) is one
-operator, whose iterations rewrite its two states.
+operator. Each iteration of an LSTM rewrites its two states.
 """
 
 import math
@@ -26,8 +26,8 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF. The output has the scale of the SVDF's state. Channels of one rank are
-    adjacent in the output.
+    """Parse the dense layer of an SVDF. The output of the dense layer has the scale of the SVDF's state. The output
+    channels of one rank are adjacent.
     """
     size, (x, features, state) = memory.svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
@@ -117,8 +117,8 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """Return the field `param` of an LSTM: the least and greatest value of its cells in units of their scale
-    (CreateLstmCellStateInfo).
+    """Return the field `param` of an LSTM: the least and greatest value of the LSTM's cells, in units of the cells'
+    scale (CreateLstmCellStateInfo).
     """
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most

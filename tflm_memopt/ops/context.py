@@ -11,13 +11,13 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key of an option of an operator into which a PAD was merged. The value is the padding (top, bottom, left, right)."""
+"""Key of the option with the padding (top, bottom, left, right), for an operator into which a PAD was merged."""
 
 PIECE = "piece"
-"""Key of an option of SPLIT, SPLIT_V and UNPACK. The value is the copied slice as (axis, begin, end)."""
+"""Key of the option of SPLIT, SPLIT_V and UNPACK that has the copied slice as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key of an option. If a COPY replaces a chain of operators, the option lists the replaced operators in order."""
+"""Key of the option that lists, in order, the operators that a COPY replaces."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 
@@ -31,13 +31,15 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""For SVDF and LSTM, indices of the operands that are variables. Only the operator itself uses its variables."""
+"""For SVDF and LSTM, indices of the operands that are variables. No other operator uses the variables of an SVDF or
+LSTM.
+"""
 
 ONE_PIXEL = 1024
 """Number of units into which RESIZE_BILINEAR divides a pixel."""
 
 AXES = "axes"
-"""Option of MEAN that lists the reduced axes. If a MEAN has the option, operand 1 is ignored."""
+"""Option of MEAN that lists the reduced axes and replaces operand 1."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -158,8 +160,9 @@ class OperatorContext:
     def row_op(
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
-        """Return the operator as a RowOp. `operands` lists the indices of the operands that the RowOp reads. By
-        default, the RowOp reads the first operands. Zero points are 0 unless the argument `fields` sets them.
+        """Return the operator as a RowOp. The argument `operands` lists the indices of the operands that the RowOp
+        reads. If the argument `operands` is empty, the RowOp reads the first operands. Zero points are 0 unless the
+        argument `fields` sets them.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -167,8 +170,8 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the number and the size of the rows in which operand k is written. By default,
-        natural_rows() determines the rows.
+        """Return the number and the size of the rows in which operand k is written. If no known operator writes the
+        operand, natural_rows() determines the operand's rows.
         """
         storage = self.storage(k)
         known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
@@ -187,8 +190,8 @@ class OperatorContext:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
     def spans(self, tensor: Tensor | None = None) -> tuple[Span, Span]:
-        """Return output size and padding of the operator's window, along height and along width. By default, `tensor`
-        is the input.
+        """Return output size and padding of the operator's window, along height and along width. The argument `tensor`
+        defaults to the operator's input.
         """
         options, (_, h, w, _) = self.op.options, (tensor or self.input()).shape
         explicit = options.get(EXPLICIT_PADDING)

@@ -37,8 +37,8 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Maps each pair of types to the kernel that computes CAST (micro/kernels/cast.cc). Except for CURVE_F32, the kernels
-use scale 1 and zero point 0.
+"""Maps each pair of types to the kernel that computes CAST (micro/kernels/cast.cc). All kernels of CAST apart from
+CURVE_F32 use scale 1 and zero point 0.
 """
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Pairs of types for which CAST copies the lower bytes, or all bytes, of each element."""

@@ -134,7 +134,7 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return the rows of both operands and of the output. If an operand has the output's shape, its rows are the rows
-    of the operator that wrote the operand.
+    in which the operand was written.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

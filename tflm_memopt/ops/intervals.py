@@ -32,8 +32,8 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output. The operators are in execution order. A tensor without a range may
-    have any value.
+    """Return the range of each operator's output. The argument `ops` has the operators in execution order. A tensor
+    without a range may have any value.
     """
     known: dict[TensorId, Range] = {}
     for op in ops:

@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function repeats a decision of a C function in custom_ops/src. The results determine the needed parts of the
-library (lower/parts.py) and estimated times (plan/iteration).
+Each function repeats a decision of a C function in custom_ops/src. The results of the functions determine which parts
+of the C library a program needs (lower/parts.py), and the estimated times (plan/iteration).
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,9 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator. Set `whole` if each iteration computes all channels."""
+    """Return whether tmo_iterate_pixel() runs an operator. The argument `whole` is true if each iteration computes all
+    channels.
+    """
     if tile > 1 or (tile == 0 and width > 1):
         return False
     if packing is not Packing.NONE:
@@ -28,7 +30,9 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the value of tmo_makes_fours() in C. Set `complete` if iterations do not compute partial sums."""
+    """Return the value of tmo_makes_fours() in C. The argument `complete` is true if iterations do not compute partial
+    sums.
+    """
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
@@ -49,8 +53,8 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the depthwise kernel for the DSP extension. The kernel computes a row in parts of `tile` columns. If
-    `tile` is 0, the kernel computes a whole row.
+    """Return the depthwise kernel for the DSP extension. The kernel computes a row in parts of `tile` columns. If the
+    argument `tile` is 0, the kernel computes a whole row.
     """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= limits.BLOCK_PIXELS - 1 and width != limits.BLOCK_PIXELS + 1:
@@ -68,7 +72,9 @@ def tiles_below(packing: Packing, window: Window, tile: int) -> int:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the value of tmo_makes_two_rows() in C. An output channel has `values` weights, including padding."""
+    """Return the value of tmo_makes_two_rows() in C. The argument `values` is the number of weights of an output
+    channel, including padding.
+    """
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == limits.FIVE_PIXELS and values <= limits.FIVE_VALUES

@@ -1,5 +1,5 @@
-"""Lists the kernels of the executor, with the properties that planner, checker and lowering need. From this list,
-scripts/program_format.py writes custom_ops/include/tmo/kinds.def.
+"""Lists the kernels of the executor, with the properties that planner, checker and lowering need. The script
+scripts/program_format.py writes custom_ops/include/tmo/kinds.def from the list of kernels.
 """
 
 import enum
@@ -28,7 +28,9 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """SUMS is a convolution over some of the input channels. Each int32 sum is stored in `param` bytes."""
+    """SUMS is a convolution over some of the input channels. The field `param` has the number of bytes in which an
+    int32 sum is stored.
+    """
     ADD_SUMS = 16
     """ADD_SUMS adds the partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40
@@ -42,7 +44,7 @@ class Kind(enum.IntEnum):
     TRANSPOSE_CONV = 22
     BATCH_MATMUL = 23
     LSTM = 24
-    """LSTM runs one time step of an LSTM, from the input and two states that it rewrites."""
+    """The kernel LSTM runs one time step, which reads the input and rewrites two states."""
     SLIDING_SUM = 25
     """SLIDING_SUM computes a mean over a sliding input, by adding new rows to sums in a state and subtracting old rows.
     """
@@ -76,7 +78,9 @@ class Kind(enum.IntEnum):
     CLAMP_F32 = 29
     """CLAMP_F32 computes RELU or RELU6 of float32."""
     CURVE_F32 = 46
-    """CURVE_F32 computes a function of one operand with four bytes, such as SQRT, or converts to and from int32."""
+    """CURVE_F32 computes a function of one operand with four bytes, such as SQRT, or converts between float32 and
+    int32.
+    """
     SOFTMAX_F32 = 47
     BATCH_MATMUL_F32 = 48
     BINARY_32 = 49
@@ -88,7 +92,7 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     GATHER_ND = 63
     """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 has the int32 indices of one copied pixel. Index k
-    has a stride of `bias[k]` pixels.
+    of GATHER_ND has a stride of `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -105,7 +109,8 @@ class Kind(enum.IntEnum):
     NARROW = 55
     RESCALE_S16 = 56
     COMPARE = 69
-    """COMPARE compares two int8 operands after scaling both. Each output byte is 1 for true and 0 for false."""
+    """COMPARE compares two int8 operands after scaling both. Each output byte of COMPARE is 1 for true and 0 for false.
+    """
     SEND = 57
     RECEIVE = 58
     OWN = 59
@@ -152,20 +157,20 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """True if each output element depends on only one element of each operand. Operands may be broadcast."""
+    """True if each output element depends on only one element of each operand. The operands may be broadcast."""
     operands: int | None = 1
     """Number of operands that the kernel reads row by row, or None if the number varies."""
     slides: bool = False
     """True if the kernel has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """True if the kernel pools each channel separately, so that its window can be processed row by row."""
+    """True if the kernel pools each channel separately, and can process a window row by row."""
     runs_along: bool = False
     """True if the kernel adds new rows to sums in a state, and subtracts the rows that leave a sliding input."""
     accumulators: int = 1
     """Number of 32-bit sums for each output element of an operator that processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers, which equals the number of shifts. The value None means that a layer has one multiplier,
-    or one for each output channel.
+    """Number of multipliers, which equals the number of shifts. None stands for one multiplier, or one multiplier for
+    each output channel.
     """
     named: bool = False
     """True if the application defines the kernel. The operator's field `param` has the identity of the kernel."""

@@ -1,7 +1,7 @@
 """Computes the tables of 256 bytes by which LOOKUP maps each input byte to the output byte of TFLM's operator.
 
 Entry x + 128 of a table is the output for input x. The pinned wheel of TFLM converts scales to double before it divides
-or multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses float32.
+or multiplies them. TFLM's source of August 2026 (90b983c2b) divides or multiplies some scales in float32.
 """
 
 import math
@@ -21,7 +21,7 @@ Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_ROUNDED = 2.0**30
-"""Maximum float that TFLM can convert to int32 before it adds another number without overflow."""
+"""Maximum float that TFLM can convert to int32 and add to another number without overflow."""
 INTEGER_BITS = 4
 """Number of integer bits of the inputs of LOGISTIC and TANH in TFLM's fixed point."""
 ROOT_SHIFT = 20
@@ -50,8 +50,8 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 
 
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
-    """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h). Set
-    `first` if the constant is the first operand.
+    """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h). The
+    argument `first` is true if the constant is the first operand.
     """
     scaled = [
         _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))
@@ -122,11 +122,11 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 def _saturating(
     function: Callable[[Ints, int], Ints], shift: int, offset: int, op: Op, source: Quantization, target: Quantization
 ) -> Table:
-    """Return the table of a function whose result in Q0 is shifted right by `shift` bits. The output's scale is
-    ignored. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
+    """Return the table of a function whose result in Q0 is shifted right by `shift` bits. The scale of the output has
+    no effect. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
-    if not 0 <= left <= 62:  # TFLM converts the radius to int32, which overflows if `left` is negative.
+    if not 0 <= left <= 62:  # TFLM converts the input radius to int32. The conversion overflows if `left` is negative.
         raise OutOfRange(f"input scale {source.scale[0]:g}")
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**left)
     x = _centred(source)
@@ -162,8 +162,8 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return the result of TFLM's RoundingDivideByPOT for int16 values. For exponents from 16 on, the result is 1 or
-    -1.
+    """Return the result of TFLM's RoundingDivideByPOT for int16 values. If the exponent is 16 or more, the result is -1
+    for a negative x, and 1 for any other x.
     """
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 

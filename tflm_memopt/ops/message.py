@@ -1,4 +1,4 @@
-"""Defines SEND and RECEIVE, the custom operators that pass a tensor from one device's model to another's. The custom
+"""Defines SEND and RECEIVE, the custom operators that pass a tensor from one device to another device. The custom
 options of SEND and RECEIVE are the bytes of the C struct `tmo_message`. The output of SEND and the input of RECEIVE
 stand for the link and have no elements.
 """
@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 MOST_ROW_BYTES = 0xFFFF
-"""Greatest number of bytes in a row of a tensor that one device sends to another."""
+"""Maximum number of bytes in a row of a tensor that one device sends to another device."""
 _OPTIONS = struct.Struct("<IHBB")
 
 
@@ -44,7 +44,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def message_op(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE. Return None for an operator of another type, or if the rows are too long."""
+    """Parse SEND or RECEIVE. Return None for any other operator, or if the rows of the tensor are too long."""
     message = message_of(context.op)
     if message is None:
         return None

@@ -95,7 +95,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    Set `whole` to refuse operators whose first output row does not need the last input row.
+    If the argument `whole` is true, return None for an operator whose first output row does not need the last input
+    row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -131,7 +132,9 @@ def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
-    """Return a WRITE_STATE that copies a tensor into a state, or only the last rows if the state has fewer rows."""
+    """Return a WRITE_STATE that copies a tensor into a state. If the state has fewer rows than the tensor, the last
+    rows are copied.
+    """
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -139,7 +142,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that waits for the last rows of `tensors`, and ignores their values."""
+    """Return a copy of `writer` that waits for the last rows of `tensors`, and does not use their values."""
     found = len(tensors)
     return replace(
         writer,
@@ -199,7 +202,9 @@ def _picked(
     reads: tuple[Rows, ...],
     index: Indices,
 ) -> RowOp:
-    """Return a COPY. `index` has the output's shape, and holds for each output byte the index of the input byte."""
+    """Return a COPY. The argument `index` has the output's shape and, for each output byte, the index of the input
+    byte.
+    """
     writes = Rows(*index.shape)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 

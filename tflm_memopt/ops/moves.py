@@ -123,7 +123,9 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """All positions in the input row grow by `step` in each iteration, and start again after `period` iterations."""
+    """In each iteration, all positions in the input row grow by `step`. After `period` iterations, the positions start
+    again.
+    """
     period: int
     shift: int
 
@@ -151,7 +153,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # The first distance is wrong if the first window begins in padding, so the second distance is tried, too.
+    # The first two distances between windows are tried, because the first window may begin in padding.
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)
@@ -180,7 +182,7 @@ def _slots(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # A position must not lie outside the row.
+            # The positions must lie inside the input row.
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield _Slot(operand, tap, np.flatnonzero(targets), first, step, period, shift)
@@ -200,7 +202,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # If positions jump back once, a whole period is before or after the jump.
+        else:  # If the positions jump back only once, the positions before or after the jump are a whole period.
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

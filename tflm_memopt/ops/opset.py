@@ -1,5 +1,5 @@
-"""Lists the operators that run row by row. For each operator, the table OPSET has constraints, in the order in which
-they are checked, and a function that parses the operator.
+"""Lists the operators that run row by row. For each operator, the table OPSET has a parsing function and the operator's
+constraints. The constraints are checked in the order of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -91,8 +91,9 @@ def _moving(
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the constraints and the parser of an operator that only moves bytes. The first operand is followed by
-    `constants` constant operands. The argument `most` limits the number of computed operands.
+    """Return the constraints and the parser of an operator that only moves bytes. The argument `constants` is the
+    number of constant operands after the first operand. The argument `most` is the maximum number of operands whose
+    bytes are moved.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()

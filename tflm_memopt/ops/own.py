@@ -34,7 +34,7 @@ TENSORS = (("x", "y"), ("x", "other", "y"))
 
 def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
     """Return a decorator that registers a description for all operators with a TFLite name. The function `numbers`
-    returns the description's parameters for one operator of a model.
+    returns the parameters of the kernel's description for one operator of a model.
     """
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:

@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs the family's cores can run. The last element is the family itself."""
+        """Families whose programs the family's cores can run. The last of the families is the family itself."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -87,9 +87,9 @@ of OCTET, or of VECTOR for Helium.
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
-"""Packings whose kernels run on one core only, since ESP-NN keeps their scratch in a static variable."""
+"""Packings whose kernels run on one core only, since ESP-NN keeps the kernels' scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
-"""Packings whose kernels copy a row if its address is not a multiple of VECTOR."""
+"""Packings whose kernels copy a row if the row's address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
 """Minimum number of channels of operators that are packed for the DSP extension."""
 
@@ -124,13 +124,14 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 WIDE = 1
 """Code for scratch with room for all pixels of a kernel call, or for the last five pixels of a row.
 
-The code 0 means scratch of the usual size, and ROOM_FOR_PIXELS + n means scratch for n pixels.
+The code 0 means scratch of the default size, and the code ROOM_FOR_PIXELS + n means scratch for n pixels.
 """
 
 
 def packed_pixels(packing: Packing, values: int, columns: int, room: int = 0) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain. With the DSP
-    extension, the last call computes at least two pixels if possible. `room` is a code for the size of the scratch.
+    extension, the last of several kernel calls computes at least two pixels if possible. The argument `room` is a code
+    for the size of the scratch.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]

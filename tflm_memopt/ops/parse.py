@@ -29,7 +29,9 @@ def depthwise(context: OperatorContext) -> RowOp:
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over its whole input. Each input of a batch becomes a pixel."""
+    """Parse FULLY_CONNECTED as a convolution over its whole input. If the batch size is above 1, each input vector of
+    the batch becomes a pixel.
+    """
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -79,7 +81,9 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. Each index selects one pixel."""
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. Each index selects one pixel of the first
+    operand.
+    """
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -129,8 +133,8 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. The input that stated the shape of the
-    output was removed earlier.
+    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. The operand with the shape of the output
+    was removed from the graph earlier.
     """
     padding = (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
@@ -189,7 +193,7 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator that a user has described. The operator works along the last dimension."""
+    """Parse a custom operator that a user has described. A user's operator works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
@@ -351,7 +355,9 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window over all reduced elements. If channels are reduced, each channel counts as a pixel."""
+    """Return a window over all reduced elements. If the operator reduces channels, each channel counts as a pixel of
+    the window.
+    """
     run, made = context.run(), _channels(context, context.producer_rows())
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]

@@ -22,7 +22,9 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""Number of bits that the size of a tensor's sums takes in the field `param` of ADD_SUMS (tmo_sum_bytes())."""
+"""Number of bits for each tensor in the field `param` of ADD_SUMS. The bits hold the size of the tensor's sums
+(tmo_sum_bytes()).
+"""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -38,7 +40,9 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
-    """Return the custom options of SUMS. `margins` is the padding at the top, bottom, left and right."""
+    """Return the custom options of SUMS. The argument `margins` has the padding of the input at the top, bottom, left
+    and right.
+    """
     return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
 
 
@@ -46,7 +50,7 @@ def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
     """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes. In the output, each sum
-    takes `made` bytes. If `made` is 0, the output has rescaled int8 values instead of sums.
+    takes `made` bytes. If the argument `made` is 0, the output has rescaled int8 values and no sums.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
@@ -74,7 +78,9 @@ def bytes_made(param: int) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for an operator of another type, and for invalid options."""
+    """Parse SUMS or ADD_SUMS. Return None for any other operator, for invalid options, and for an operator beyond the
+    executor's limits.
+    """
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None
     if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
         op = _sums(context, *_SUMS.unpack(said))
@@ -118,7 +124,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Return the operator ADD_SUMS, which reads the rows that other devices sent. A tensor of height 1 is one row."""
+    """Return the operator ADD_SUMS, which reads the rows that other devices sent. A tensor of height 1 has one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

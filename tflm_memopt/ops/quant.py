@@ -1,6 +1,7 @@
 """Computes the integer multipliers and limits of TFLM's kernels, bit by bit. The scales in a model are float32. The
 last bit of a multiplier depends on whether TFLM computes a product or quotient in float32 or in double. Each docstring
-names the corresponding function of TFLM, by default in tensorflow/lite/kernels/internal/quantization_util.cc.
+names the corresponding function of TFLM. A function named without a file is in
+tensorflow/lite/kernels/internal/quantization_util.cc.
 """
 
 import math
@@ -30,7 +31,9 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A multiplier is the factor `value` times 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
+    """A multiplier is the factor `value` times 2^(`shift` - 31). The factor is 0 or in [2^30, 2^31), apart from the
+    factor of MEAN.
+    """
 
     value: int
     shift: int
@@ -75,8 +78,8 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     """Return the multipliers of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per filter scale, computed in
     double (GetQuantizedConvolutionMultipler, kernels/kernel_util.cc).
 
-    For FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned TFLM uses
-    double.
+    For FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned version of
+    TFLM multiplies in double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -103,7 +106,7 @@ def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tupl
 
 
 def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
-    """Return the real output multiplier of ADD and SUB, which TFLM requires to be below 1."""
+    """Return the real output multiplier of ADD and SUB. TFLM requires that the output multiplier is below 1."""
     return twice_max_scale / ((1 << left_shift) * scale_out)
 
 
@@ -124,7 +127,9 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return SOFTMAX's multiplier after clamping, which TFLM requires to be above 1 (PreprocessSoftmaxScaling)."""
+    """Return SOFTMAX's multiplier after clamping (PreprocessSoftmaxScaling). TFLM requires that the multiplier of
+    SOFTMAX is above 1.
+    """
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -143,7 +148,7 @@ def softmax_int16_factor(beta: float, scale_in: float) -> float:
 
 
 def log2(scale: float) -> tuple[int, float]:
-    """Return a scale's binary logarithm as the nearest integer, and the distance to it (CheckedLog2 in float32)."""
+    """Return the integer nearest to a scale's binary logarithm, and their distance (CheckedLog2 in float32)."""
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
     return nearest, abs(float(log) - nearest)

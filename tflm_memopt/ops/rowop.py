@@ -112,14 +112,14 @@ class Window:
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""This entry in `Access.table` stands for an iteration that reads no row (TMO_NONE in C)."""
+"""Entry in `Access.table` for an iteration that reads no row (TMO_NONE in C)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """Tells which rows of an operand each iteration reads, if the operator has no window. Iteration y reads `extent`
-    rows. If `table` is empty, the first row is `(y * mul + add) / div`, rounded down. Otherwise, the first row is
-    `table[y]`. Rows outside the operand are left out.
+    rows. Without a table, the first row is `(y * mul + add) / div`, rounded down. With a table, the first row is
+    `table[y]`. Rows outside the operand are not read.
     """
 
     add: I32 = 0
@@ -127,8 +127,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the table,
-    TMO_NONE stands for an iteration that reads no row.
+    """Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the uint16_t
+    table, TMO_NONE stands for an iteration that reads no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -171,7 +171,9 @@ class Moves:
     fill: int | None = None
     """Value of the bytes that no move writes, or None if the moves write all bytes."""
     scattered: bool = False
-    """True if each iteration moves an input row into the only output row. If so, `phase_step` is a number of bytes."""
+    """True if each iteration moves an input row into the only output row. In a scattered COPY, `phase_step` is a number
+    of bytes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Tensor that stands for the buffer in the graph. The oldest row comes first."""
+    """Tensor that stands for the buffer in the graph. The oldest row of the tensor comes first."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -194,10 +196,11 @@ class StateRollingBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A tensor that one device sends to another."""
+    """A tensor that one device sends to another device."""
 
     identity: U32
-    """All programs of one split model have the same identity, which no other program has."""
+    """All programs of one split model have the same identity. Programs of different models have different identities.
+    """
     step: U16
     """Index of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
@@ -207,12 +210,12 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """Describes an operator for the planner, the checker and lowering. `reads[k]` is the size of input k. If an earlier
-    operator divides a tensor into different rows, the whole tensor must be in memory before the operator reads it.
+    operator divides input k into rows of another size, the whole input must be in memory before the operator reads it.
     """
 
     kind: Kind
     name: str
-    """Type of the model's operator that messages name, such as CONV_2D."""
+    """Type of the model's operator in messages, such as CONV_2D."""
     sources: tuple[int, ...]
     """Values of `Op.index` of the model's operators that the RowOp replaces."""
     inputs: tuple[TensorId, ...]
@@ -226,21 +229,22 @@ class RowOp:
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     """CONV has weights [out][kernel_h][kernel_w][in], DEPTHWISE has weights [kernel_h][kernel_w][out], and GATHER has a
-    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. Float32 weights are stored as bytes, so
-    their last axis is four times as long.
+    table [row][out]. Entry x + 128 of LOOKUP's table is the output for the input x. Float32 weights are stored as
+    bytes, so their last axis is four times as long.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """A bias for int16 activations takes 64 bits, the lower half first. A float32 bias is stored as its bits."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have a multiplier for each
-    operand and one for the output. PRELU and LEAKY_RELU have a multiplier for positive and one for negative values.
+    operand and one for the output. PRELU and LEAKY_RELU have one multiplier for positive values and one multiplier for
+    negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. For
-    DSP_CONV, a `param` of 1 means that scratch has room for more pixels. For DSP_DENSE, a `param` of 1 means that all
-    channels have the same scale.
+    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. For DSP_CONV,
+    the field `param` is 1 if scratch has room for more pixels. For DSP_DENSE, the field `param` is 1 if all channels
+    have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""
@@ -307,7 +311,7 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """True if the operator multiplies int8 matrices. A `param` of 1 means that the right matrix is transposed."""
+        """True if the operator multiplies int8 matrices. The field `param` is 1 if the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
@@ -343,10 +347,10 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """True if the operator makes one output row from all input rows, and can process one input row at a time. The
-        operator adds each row to 32-bit sums (msf-CNN, section 7), or writes the row into the output. Sums of float32
-        are added in the same order as in a whole window. Sums of int16 products have 64 bits, so int16 convolutions are
-        not reducible.
+        """True if the operator makes one output row from all input rows, and can process one input row at a time. A
+        reducible operator adds each row to 32-bit sums (msf-CNN, section 7), or writes the row into the output. Float32
+        values are added in the same order as by a kernel that reads the whole window at once. Sums of int16 products
+        have 64 bits, so int16 convolutions are not reducible.
         """
         if self.scatters:
             return True
@@ -359,8 +363,8 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """True if results depend on the order in which the pixels of a window are read, as for float32 sums and for
-        indices.
+        """True if results depend on the order in which the pixels of a window are read, as for float32 sums and for the
+        index of a maximum.
         """
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
@@ -387,7 +391,7 @@ class RowOp:
 
     @property
     def cuts_columns(self) -> bool:
-        """True if the executor can compute some columns of a row from the input pixels under these columns only."""
+        """True if the executor can compute some columns of a row from only the input pixels under these columns."""
         if self.access or self.traits.constants is Constants.ROWS:
             return False
         return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
@@ -403,8 +407,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row. None of these inputs is broadcast, or has smaller elements
-        than the output.
+        """Inputs that the output may overwrite row by row. The output must not overwrite a broadcast input, or an input
+        whose elements are smaller than the output's elements.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:
@@ -421,12 +425,12 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if one core computes the output, and writes its last byte after it has read all inputs."""
+        """True if one core computes the output, and writes the last output byte after it has read all inputs."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     def room(self, pixels: int = 0) -> int:
         """Return the code for the scratch size of a packed convolution (TMO_PACKING_DSP_CONV). If `pixels` is not 0,
-        the scratch has room for this number of pixels.
+        the scratch has room for `pixels` pixels.
         """
         if self.packing is not Packing.DSP_CONV:
             return 0
@@ -441,8 +445,9 @@ class RowOp:
         return self.reads[0].c % OCTET == 0 and channels >= LEAST_DEPTH and channels % 2 == 0 and taps <= PACKED_TAPS
 
     def scratch_bytes(self, columns: int, at_once: int = 1, pixels: int = 0, packing: Packing | None = None) -> int:
-        """Return the number of bytes of scratch of a packed kernel on one core. The kernel computes `columns` columns
-        of an output row. One kernel call runs `at_once` iterations. The default of `packing` is the operator's packing.
+        """Return the number of bytes of scratch of a packed kernel on one core. The argument `columns` is the number of
+        columns of an output row that the kernel computes. The argument `at_once` is the number of iterations in one
+        kernel call. The argument `packing` defaults to the operator's packing.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing if packing is None else packing
         if packing is Packing.DSP_DENSE and kernel != (1, 1):
@@ -487,7 +492,9 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return the first row of input k that each iteration y reads, and the last row that it reads plus 1."""
+        """For each iteration y, return the range of rows of input k that the iteration reads, as two arrays: first rows
+        and end rows.
+        """
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

@@ -54,7 +54,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return exp(x) for x in [-1/4, 0) by a Taylor series around -1/8. Argument and result are in Q0."""
+    """Return exp(x) in Q0 for x in [-1/4, 0), which is in Q0 too, by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)

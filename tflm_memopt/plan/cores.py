@@ -1,7 +1,8 @@
 """Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
-Each row is divided by columns or by channels, so that buffers do not grow. Between two barriers, no core may access
-bytes that the other core writes. The division follows chapter 5 of Stahl's thesis, with two cores in place of devices.
+The cores divide each row by columns or by channels, so that buffers do not grow. Between two barriers, no core may
+access bytes that the other core writes. The operators are divided as in chapter 5 of Stahl's thesis, which uses devices
+instead of cores.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +26,11 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """A core's channels are a multiple of the packing's granule, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. Fewer pixels take as long."""
+"""Number of pixels that a kernel with packed weights computes in a call. A call takes the same time for fewer pixels.
+"""
 LEAST_PACKED = 4
 AWKWARD = 4
-"""A row of five columns is not divided into four columns and one, because their scratch would be too small."""
+"""A row of five columns is not divided into four columns and one column, because the scratch would be too small."""
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
@@ -167,8 +169,8 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield divisions that give core 0 about the fraction `first` of the work. Each pair also has the fraction of work
-    that the division adds to each core.
+    """Yield divisions that give core 0 about the fraction `first` of the work. Each yielded pair also has the fraction
+    of work that the division adds to each core.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -204,7 +206,9 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
 
 
 def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
-    """Return the plan for two cores. `speeds` has, for each core, the fraction of its time that the model may use."""
+    """Return the plan for two cores. For each core, the argument `speeds` has the fraction of the core's time that the
+    model may use.
+    """
     plan, times = planned.plan, (0.0, 0.0)
     shardings = []
     for call in plan.calls():

@@ -66,6 +66,6 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.max_deterministic_time = seconds
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
-    # Without this setting, CP-SAT restores the default action of SIGINT, and Ctrl-C skips all clean-up.
+    # With `catch_sigint_signal`, CP-SAT restores the default action of SIGINT, and Ctrl-C skips all clean-up.
     made.parameters.catch_sigint_signal = False
     return made

@@ -26,7 +26,7 @@ class Draft:
     buffers: tuple[Buffer, ...] = ()
     """Buffers that the step needs besides whole tensors, such as rolling buffers and sums."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Maps the indices (lower, upper) of two of the `buffers` to their minimum distance in bytes."""
+    """Maps the indices (lower, upper) of two of the `buffers` to the minimum distance between the two, in bytes."""
     most_alive: int = 0
     group: tuple[int, Candidate] | None = None
     """Index of the region, and the operators of the group. None stands for an operator of TFLM."""
@@ -36,7 +36,7 @@ class Draft:
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...], *, placed: bool = True) -> Draft:
-    """If `placed` is false, the draft has no minimum distances, so its size is a lower bound."""
+    """If the argument `placed` is false, the draft has no minimum distances, so the draft's size is a lower bound."""
     distances, buffers = constraints(ranges) if placed else {}, tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
@@ -73,7 +73,7 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 
 _Place = tuple[Role, int, int]
-"""Role and key of a buffer, and the index of its step. Tensors have the step -1, because they can outlive a step."""
+"""Role and key of a buffer, and the index of its step. A tensor has the index -1, because it can outlive a step."""
 
 
 def _place_of(buffer: Buffer, step: int) -> _Place:
@@ -94,7 +94,9 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """`reversibles` maps the index of a plan step to the step in reversed row order, if this order is possible."""
+        """The argument `reversibles` maps the index of a plan step to the step in reversed row order, if this order is
+        possible.
+        """
         found = self._buffers(drafts)
         buffers, numbers = [*found.values()], {key: i for i, key in enumerate(found)}
         distances: dict[tuple[int, int], int] = {}

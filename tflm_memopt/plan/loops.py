@@ -19,7 +19,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Size in bytes of a loop in the program, without the loop's body."""
 SKIP_BYTES = 5
-"""Size in bytes of the loop code of an iteration that skips stripes. The loop code of any other iteration is one byte.
+"""Size in bytes of the loop code of an iteration that skips stripes. An iteration that skips no stripe takes one byte.
 """
 
 

@@ -40,7 +40,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer in the memory map. Its bytes are reserved from the moment `first` to the moment before `last`."""
+    """A buffer in the memory map. The buffer occupies bytes from the moment `first` to the moment before `last`."""
 
     name: str
     role: str
@@ -85,7 +85,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """`lives` lists the first moment, the last moment plus 1, and the size in bytes of each buffer."""
+    """For each buffer, the argument `lives` lists the first moment, the last moment plus 1, and the size in bytes."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes

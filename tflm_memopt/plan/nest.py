@@ -1,7 +1,7 @@
 """Describes the order in which an operator computes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-Channels may be divided into groups. All tiles of a stripe are computed for one channel group, and then for the next
-group. One iteration computes up to `tile` pixels of one row.
+The channels of an operator may be divided into channel groups. All tiles of a stripe are computed for one channel
+group, and then for the next channel group. One iteration computes up to `tile` pixels of one row.
 """
 
 import functools
@@ -29,7 +29,9 @@ class LoopNest:
     """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
     sums: bool = False
-    """Whether all channel groups add to the same int32 sums. After the last group, the sums are converted to pixels."""
+    """Whether all channel groups add to the same int32 sums. After the last channel group, the sums are converted to
+    pixels.
+    """
 
     @property
     def recomputes(self) -> bool:
@@ -45,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if each row is computed once. A negative index lies before the tensor."""
+        """First row of stripe 0 if each row is computed once. A negative index stands for a row above the tensor."""
         return -(-self.end % self.advance)
 
 
@@ -69,8 +71,8 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator computes `row`. The next operator reads the row in the stripes
-        `stripe`.
+        """Return the stripes in which an operator computes `row`. The argument `stripe` has the stripes in which the
+        next operator reads the row.
         """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 

@@ -29,7 +29,7 @@ class Role(str, enum.Enum):
     ROLLING_BUFFER = "rolling_buffer"
     """The last `depth` rows of a tensor that only one group uses."""
     ACCUMULATOR = "accumulator"
-    """int32 sums of an operator that adds up its input row by row."""
+    """int32 sums of an operator that adds up its input, one row at a time."""
     COUNTERS = "counters"
     """Loop counters of a group's operators."""
     SCRATCH = "scratch"
@@ -52,8 +52,9 @@ class Buffer:
 
     role: Role
     key: int
-    """For weights, `key` is the index of the operator's output. For counters and scratch, `key` is the index of the
-    plan step. For all other buffers, `key` is the index of a tensor.
+    """For weights, the field `key` is the index of the operator's output. For counters and scratch, the field `key` is
+    the index of the plan step. For any buffer but weights, counters and scratch, the field `key` is the index of a
+    tensor.
     """
     nbytes: int
     first: int = 0
@@ -116,17 +117,19 @@ class Stage:
     """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output. An operator that adds up its input iterates over its input."""
+    """Order of the iterations over the output. For an operator that adds up its input rows, the iterations are over the
+    input.
+    """
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
     pixels: int = 0
-    """Number of pixels for which a packed convolution has scratch, or 0 for the usual number. A convolution of single
-    pixels usually reads its input in place.
+    """Number of pixels for which a packed convolution has scratch, or 0 if the operator's `param` determines the
+    number. A convolution of single pixels usually reads its input in place.
     """
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes, or 0 if it runs row by row. `of_group` is the number of stripes of
-        the group.
+        """Return the operator's number of stripes, or 0 if the operator runs row by row. The argument `of_group` is the
+        number of stripes of the group.
         """
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
@@ -319,7 +322,9 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """JSON fields that the type `kind` lacks are ignored. Raises PlanError if a necessary field is missing."""
+    """JSON fields that the type `kind` lacks are ignored. Raises PlanError if a field that the type `kind` needs is
+    missing.
+    """
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):

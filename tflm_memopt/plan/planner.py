@@ -41,9 +41,11 @@ DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-
 ORDER_SECONDS = 1e-3
 """Minimum budget for planning a further operator order, in seconds per operator."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Fraction of the planner's budget for layouts."""
+"""Fraction of the planner's time budget that is left for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. For each further layout, groups must need fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. For each further layout, the limit for the bytes of a group is
+lower.
+"""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""
 KEPT_TRACES = 4
@@ -85,7 +87,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """The results of `warm`, an earlier planner of the same graph, are reused."""
+        """The planner reuses the results of `warm`, an earlier planner of the same graph."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -148,8 +150,8 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the smallest arena head for `macs` multiply-accumulates, or an equally good plan in
-        `known`.
+        """Return the plan with the smallest arena head among plans of at most `macs` multiply-accumulates. If a plan in
+        `known` is equally good, return that plan.
         """
         budget = budget or Budget(PLANNING * self.allowance, self.spent)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
@@ -164,10 +166,10 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return a plan that computes nothing twice, needs at most `limit` bytes of fast memory, and uses slow memory
-        least.
+        """Return the plan that uses slow memory least, among plans that compute nothing twice and need at most `limit`
+        bytes of fast memory.
 
-        Return None if no plan keeps the limit.
+        Return None if every plan needs more than `limit` bytes.
         """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
@@ -237,7 +239,7 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with faster variants of its tiled groups, as far as `head` bytes allow.
+        """Return the plan with faster variants of its tiled groups. The arena's head has at most `head` bytes.
 
         Return None if another planner made the plan.
         """
@@ -313,9 +315,10 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """The search stops at a layout of `enough` bytes.
+        """The search for a layout stops as soon as a layout takes at most `enough` bytes.
 
-        The search begins at the layout of each plan in `starts`. None means a layout that places large buffers first.
+        The search begins at the layout of each plan in `starts`. In `starts`, None means a layout that places large
+        buffers first.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -449,8 +452,8 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order. The first planner keeps the order of the model. `spent`
-    records the planning time.
+    """Return a planner for each promising operator order. The first planner keeps the order of the model. The argument
+    `spent` records the planning time.
     """
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
@@ -468,8 +471,8 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """For each planner, yield the best plan for at most `macs` multiply-accumulates, or an equally good plan in
-    `known`.
+    """For each planner, yield the best plan of at most `macs` multiply-accumulates. If a plan in `known` is equally
+    good, yield that plan.
     """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
@@ -479,7 +482,9 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the plan with the smallest arena head that computes nothing twice. The caller must check the plan."""
+    """Among plans that compute nothing twice, return the plan with the smallest arena head. The caller must check the
+    plan.
+    """
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
@@ -492,7 +497,7 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        # The counter of a sliding input comes last, because the C library updates it after all other states.
+        # The counter of a sliding input comes last, because the C library updates the counter after all other states.
         window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:

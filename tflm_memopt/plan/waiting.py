@@ -13,7 +13,7 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:
-    """`layouts` is the time limit of the exact layouts of a plan, in seconds."""
+    """The argument `layouts` is the time limit of the exact layouts of a plan, in seconds."""
     found = 0
 
     def groups_found() -> None:

@@ -1,7 +1,7 @@
 """Finds the accesses of a function that must not be combined (section 6.4.2 of the dissertation).
 
-A read that decides a branch conflicts with accesses in the branch that write or have effects. A read without effects
-may run even if a branch would have skipped the read, as in Figure 6.5 (a).
+A read that decides a branch conflicts with every access in the branch that writes or has effects. A read without
+effects may run even if a branch would have skipped the read, as in Figure 6.5 (a).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,8 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of accesses that must not be combined, given by their indices in the function. In each pair, the earlier access
-is first.
+"""Pairs of indices of accesses in the function. The two accesses of a pair must not be combined. In each pair, the
+earlier access is first.
 """
 Regions = list[list[FieldAccess]]
 
@@ -29,8 +29,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids combining two accesses. Set `decides` if the
-    later access runs only for some results of the earlier access.
+    """Return whether control flow, data flow or a side effect forbids combining two accesses. Set the argument
+    `decides` if the later access runs only for some results of the earlier access.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)
@@ -43,7 +43,9 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Add each access to the first set for which `fits` is true. An access that fits no set starts a new set."""
+    """Add each access to the first set for which the function `fits` returns true. An access that fits no set starts a
+    new set.
+    """
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -58,10 +60,10 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can become one access.
 
-    Accesses are combined only if they have no conflict and if the new order has no observable effect. Combined reads
-    move to the first read, and combined writes move to the last write. A combined access does not move past a side
-    effect, a call, or an access to a volatile variable. A combined access does not move past a field that an interrupt
-    handler uses.
+    Accesses are combined only if they have no conflict and if the new order has no observable effect. A combined read
+    takes the place of the first read, and a combined write takes the place of the last write. A combined access does
+    not move past a side effect, a call, or an access to a volatile variable. A combined access does not move past a
+    field that an interrupt handler uses.
     """
 
     function: Function

@@ -16,7 +16,7 @@ class AccessType(Enum):
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
     WRITE_ONLY = "write_only"
-    """Writing ones to the field is a command, and writing zeros has no effect."""
+    """A write of ones to the field starts an action, and a write of zeros has no effect."""
     READ_CLEARS = "read_clears"
     ONE_CLEARS = "one_clears"
     """Writing ones clears bits, and writing zeros keeps bits."""
@@ -72,9 +72,13 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver reads the field. Reads of a field in its own list are not combined."""
+    """Fields that change when the driver reads the described field. If a read of a field changes the field itself, the
+    reads of the field are not combined.
+    """
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes the field. A write that changes a listed field is not combined."""
+    """Fields that change when the driver writes the described field. A write that changes a listed field is not
+    combined.
+    """
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -6,7 +6,7 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""Start and end of a piece of source, in bytes. The end is the position after the last byte."""
+"""Start and end of a piece of source, in bytes. The end is the position after the last byte of the piece."""
 Context = tuple[int, ...]
 """Indices of the branches and loops around a statement, outermost first."""
 
@@ -36,7 +36,9 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field is accessed. A function call is listed as a variable with an empty name."""
+    """Variables that determine which field an access reads or writes. A function call is listed as a variable with an
+    empty name.
+    """
 
     @property
     def field(self) -> Field:

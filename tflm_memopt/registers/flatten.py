@@ -1,5 +1,5 @@
-"""Merges nested groups of fields into the groups around them (6.4.3). A nested group is not merged if code reaches it
-by a pointer or an unknown index.
+"""Merges nested groups of fields into the groups around them (6.4.3). A nested group is not merged if code reaches the
+group by a pointer or an unknown index.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,8 +38,8 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that are not merged into other groups. If the driver uses an unknown index for an array of
-    groups, the array is not merged.
+    """Return the groups that are not merged into other groups. If the driver accesses an array of groups with an
+    unknown index, the array is not merged into another group.
     """
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}

@@ -37,7 +37,7 @@ class Generated:
     regions: Mapping[str, Sequence[Sequence[str]]]
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Writes nothing if a path is in `sources` or cannot be written."""
+        """Write the generated files to `folder`. No file is written if a path is in `sources` or cannot be written."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         return write_files(files, sources)
 
@@ -58,8 +58,8 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Return the generated files and the report. Raises RegisterError.
 
-    If `place` is true, the function chooses the bits of each field, even if the description already does. The parser
-    searches `folders` for headers.
+    If `place` is true, the function chooses the bits of each field, even if the description already states the bits.
+    The parser searches `folders` for headers.
     """
     is_svd = description_path.suffix.lower() in (".svd", ".xml")
     description = (svd if is_svd else header).read(description_path, description_text)

@@ -18,7 +18,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Value that a write puts into unused bits, or None if a write keeps them."""
+    """Value that a write puts into unused bits, or None if a write keeps the unused bits."""
 
     @property
     def count(self) -> int:
@@ -56,8 +56,8 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver first
-        reads the masked bits. The mask is 0 if the driver can write without reading.
+        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver must
+        read the masked bits before it writes. The mask is 0 if the driver can write without reading.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used

@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Return the driver with accessor calls. The driver includes header[1] instead of header[0]."""
+    """Return the driver with accessor calls. The returned driver includes `header[1]` instead of `header[0]`."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -44,7 +44,9 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""A span of the source, and the text that replaces the span. If the span is empty, the text is inserted."""
+"""A span of the source, and the text that replaces the span. A span without characters is the position at which the
+text is inserted.
+"""
 
 
 class _Writer:

@@ -1,7 +1,7 @@
 """Reads CMSIS-SVD descriptions of existing chips, and writes generated layouts in the same format.
 
-SVD describes the effects of an access on its own register (readAction, modifiedWriteValues). The file's
-vendorExtensions state which fields change if the driver writes another field:
+An SVD file describes how an access to a register affects the same register (readAction, modifiedWriteValues). The
+file's vendorExtensions state which fields change if the driver writes another field:
 
 <vendorExtensions> <sideEffects peripheral="spi"> <wse field="cr1.spe" target="sr.bsy"/> </sideEffects>
 </vendorExtensions>
@@ -88,7 +88,9 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """The argument `names` has the names of the element and of its parents."""
+        """Return the line of an XML element. The argument `names` lists the names of the element's parents, and then
+        the name of the element.
+        """
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
@@ -175,7 +177,9 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Add the side effects that a file states to a group. By default, all possible side effects are assumed."""
+    """Add to a group the side effects that a file states. If the file has no statement about a group, all possible side
+    effects are assumed.
+    """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )

@@ -23,7 +23,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours of a style are given by name, or "" for no colour, and lengths are in pixels."""
+    """How a shape is drawn. A colour is a name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
@@ -34,7 +34,7 @@ class Style:
     size: float = 11.0
     bold: bool = False
     halo: str = "paper"
-    """Colour of an outline around the letters, which keeps them readable on any background."""
+    """Colour of an outline that keeps the letters readable on any background."""
 
 
 ROLES: Mapping[str, tuple[str, bool, str]] = {
@@ -48,7 +48,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "weights": ("grey", True, "copied weights"),
 }
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles of buffers whose dark colours require white letters."""
+"""Roles of buffers that have a dark colour, and so require white letters."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),

@@ -10,7 +10,7 @@ from tflm_memopt.report import times
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
-if TYPE_CHECKING:  # Importing the classes would slow down the command.
+if TYPE_CHECKING:  # Importing the classes would slow down every command.
     from tflm_memopt.answers.inspection import Inspection
     from tflm_memopt.answers.report import Accuracy, Balance, MemoriesReport, Report, WindowReport
 

@@ -71,10 +71,10 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer. The rectangle of a buffer is solid at the bytes and times where the buffer
-    contains data.
+    """Draw a rectangle for each buffer. The solid parts of a rectangle show when and in which bytes the buffer contains
+    data.
 
-    The top of the figure stands for `full` bytes, by default for the size of the map. The argument `roles` has the
+    The vertical axis ends at `full` bytes or, if `full` is 0, at the size of the arena. The argument `roles` has the
     roles of buffers in the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)

@@ -1,4 +1,4 @@
-"""Writes an HTML page with a model's results, which needs no further file."""
+"""Writes a model's results as an HTML page that needs no further file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

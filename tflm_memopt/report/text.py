@@ -40,7 +40,7 @@ HOW: Mapping[str, str] = {
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
 LEFT = (">RAM\nleft", ">flash\nleft")
-"""Headings of the columns with the RAM and flash that a board has left."""
+"""Headings of the table columns that state how much RAM and flash stay free on a board."""
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
@@ -230,7 +230,7 @@ def _facts(found: Iterable[Fact]) -> Table:
 
 
 def _arenas(report: Report) -> RenderableType:
-    # The module is slow to import, and only `optimize` needs it.
+    # The module `summary` is slow to import, and only `optimize` needs it.
     from tflm_memopt.report import summary  # noqa: PLC0415
 
     table = AnswerTable("arena, B", ">head", ">tail", ">total")

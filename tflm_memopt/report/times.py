@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.timing import Inference, Span, Time
 
-if TYPE_CHECKING:  # Importing the class Report would slow down the command.
+if TYPE_CHECKING:  # Importing the class Report would slow down every command.
     from tflm_memopt.answers.report import Report
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase of time for which a model counts as slower, because less would be rounded to 0 %."""
+"""A model counts as slower if its time increases by at least this fraction. A smaller increase would be rounded to 0 %.
+"""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -51,7 +52,9 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a phrase that says whether the model was rewritten, how much slower it is, and how to make it faster."""
+    """Return a phrase that says whether the model was rewritten, how much slower the rewritten model is, and how to
+    make the model faster.
+    """
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
@@ -61,7 +64,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return a phrase that says how much slower the rewritten model is, or "" if it is not slower.
+    """Return a phrase that says how much slower the rewritten model is, or "" if the model is not slower.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))

@@ -57,7 +57,9 @@ RULES: tuple[Rule, ...] = (
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Graph:
-    """Replace known integers by constants and apply all rules in order. Operators in `left_alone` stay unchanged."""
+    """Replace known integers by constants and apply all rules in order. Operators whose index is in `left_alone` stay
+    unchanged.
+    """
     graph = with_dimension(with_known(graph, left_alone), left_alone)
     for rule in RULES:
         # The rows of a sliding input must not become columns, since the input arrives row by row.

@@ -1,7 +1,7 @@
 """Implements `--int8-io`: the int8 tensors after QUANTIZE and before DEQUANTIZE become the model's inputs and outputs.
 
-The caller then converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. The caller
-converts uint8 values by q = u - 128.
+With `--int8-io`, the caller converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) *
+scale. The caller converts uint8 values by q = u - 128.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class _Border:
 def int8_io(graph: Graph) -> Int8Interface:
     """Remove the operators that convert inputs and outputs of type float32 or uint8 to int8 and back.
 
-    The remaining operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
+    Operators that are not removed keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
     """
     inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
     outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)

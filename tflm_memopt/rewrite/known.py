@@ -1,4 +1,4 @@
-"""Evaluates integers that depend only on shapes and constants, so that they are known before run time.
+"""Evaluates integers that depend only on shapes and constants, so that the integers are known before run time.
 
 For an unknown batch size, converters write SHAPE, STRIDED_SLICE and PACK before a RESHAPE.
 """
@@ -20,7 +20,7 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Maximum number of elements of an evaluated tensor. The limit is low, because a shape has few elements."""
+"""Maximum number of elements of a tensor whose values are computed. Shapes have far fewer elements."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
@@ -41,7 +41,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
     """Return the values of tensors that depend only on constants and shapes, and the indices of the operators that
-    compute them.
+    compute these values.
     """
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()

@@ -14,8 +14,8 @@ NEAREST = 3
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline. The argument `starts` has the index of the first operator of each model, from
-    the second model on.
+    """Return the models of a pipeline. The argument `starts` lists the index of the first operator of each model except
+    the first model.
 
     Raises UsageError for a cycle of models, for a cut that several tensors cross, and for a model of several subgraphs.
     """

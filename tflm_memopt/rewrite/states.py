@@ -41,7 +41,7 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Map the index of each operator that uses builtin variables to the reason why it stays builtin."""
+    """Map the index of each operator that uses builtin variables to the reason why the operator stays builtin."""
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
     with_others = "its subgraph also fills variables that stay builtin"
@@ -54,7 +54,9 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns. TFLM does not copy such a variable."""
+    """Return whether the graph reads a variable that no subgraph assigns. TFLM does not copy a variable that is never
+    assigned.
+    """
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()

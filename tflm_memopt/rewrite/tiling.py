@@ -24,13 +24,15 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators that can compute some of their output channels. Each inner mapping has the channel axes of constant
-operands.
+"""Operators that can compute only some of their output channels. An inner mapping maps the index of a constant operand
+to the operand's channel axis.
 """
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each channel alone. Each inner mapping has the channel axes of constant operands."""
+"""Operators that compute each channel alone. An inner mapping maps the index of a constant operand to the operand's
+channel axis.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Tiling:
     """A chain of operators that runs once for each tile or channel group of its output."""
 
     ops: tuple[int, ...]
-    """Indices of the chain's operators. Only the next operator of the chain reads an operator's output."""
+    """Indices of the chain's operators. The output of each operator, except for the last, is read only by the next
+    operator of the chain.
+    """
     rows: int = 1
     columns: int = 1
     channels: int = 1
@@ -66,7 +70,7 @@ class Along:
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
         """Return the range of input indices that the outputs from `first` to `end` - 1 read. The range may include
-        padding.
+        indices of padding.
         """
         low = first * self.stride - self.before
         return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
@@ -85,8 +89,9 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
-    """Return the smallest number of output channels that the first operator of a chain may compute at a time. All
-    possible numbers are multiples of the smallest, because a group of a grouped CONV_2D cannot be divided.
+    """Return the smallest number of output channels that the first operator of a chain may compute at a time. Any
+    possible number of channels is a multiple of the smallest number, because a group of a grouped CONV_2D cannot be
+    divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:
@@ -190,8 +195,8 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None) -> TensorId:
-        """Return a tensor with a range of rows and a range of columns of an operator's output, by default with all
-        columns.
+        """Return a tensor with a range of rows and a range of columns of an operator's output. If `columns` is None,
+        the tensor has all columns.
         """
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])

@@ -1,8 +1,8 @@
-"""Computes the rows near the edges of a sliding input again, because they depend on padding.
+"""Computes the rows near the edges of a sliding input again, because rows near an edge depend on padding.
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
 padding and are computed again in each inference. If an operator reads all rows, the rows are first joined in one
-tensor. If two branches meet, both get the number of edge rows of the branch with more edge rows.
+tensor. If two branches meet, both branches get the larger of their two numbers of edge rows.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor of which each inference computes only the newest rows."""
+    """A tensor. Each inference computes only the newest rows of the tensor."""
 
     whole: Rows
     new: int
@@ -53,7 +53,7 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """Number of rows of earlier inferences that operators read from each tensor."""
+        """Maps each tensor to the number of rows of earlier inferences that operators read from the tensor."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         self._original = {op.output: op for op in self.row_ops.values()}
         self._aligned = dict(self._original)

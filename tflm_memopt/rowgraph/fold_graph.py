@@ -22,7 +22,7 @@ from tflm_memopt.rowgraph.supported import to_row_ops
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 FOLDED = (*WEIGHTED, *POOLS, *POINTWISE, *ELEMENTWISE)
-"""Types of operators between which tensors may lose channels."""
+"""Types of operators whose inputs and outputs may lose channels."""
 
 
 def without_dead_channels(graph: Graph) -> Graph:
@@ -32,7 +32,7 @@ def without_dead_channels(graph: Graph) -> Graph:
 
 
 def _folds(graph: Graph, op: Op) -> bool:
-    # A depthwise convolution of one channel is left out, since its number of output channels is the depth multiplier.
+    # A depthwise convolution of one channel is left out: its depth multiplier is its number of output channels.
     return op.type in FOLDED and (op.type != "DEPTHWISE_CONV_2D" or graph.tensors[op.inputs[0]].shape[-1] > 1)
 
 

@@ -16,7 +16,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class Space(enum.Enum):
-    """Places outside the arena where operators find the rows of a tensor."""
+    """Places of a tensor's rows if the tensor is never whole in the arena."""
 
     STREAM = "stream"
     """The caller writes a few rows at a time into the arena."""
@@ -99,7 +99,7 @@ class AccessOrder:
     """
 
     last_read: NDArray[np.int64]
-    """For each input byte, the last step that reads the byte, or -1."""
+    """For each input byte, the last step that reads the byte, or -1 if no step reads the byte."""
     written: NDArray[np.int64]
     """For each output byte, the first step that writes the byte."""
 
@@ -154,7 +154,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """For each tensor that operators do not read in the arena, the space of the tensor."""
+        """Maps each tensor that operators do not read in the arena to the tensor's space."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)

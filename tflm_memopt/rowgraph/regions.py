@@ -201,7 +201,7 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 @dataclass(frozen=True, slots=True)
 class TensorUse:
     by_rows: Mapping[TensorId, Sequence[int]]
-    """Maps each tensor to its readers in regions, given by their indices."""
+    """Maps each tensor to the indices of the operators that run row by row and read the tensor."""
     by_others: Collection[TensorId]
     external: Collection[TensorId]
 

@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that the input of a reduction need not stay in memory.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
-whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. RAM must hold at least the
-tensors that are complete when the multiplication starts. For each limit of the RAM, convert/frontier.py tries the
-cheapest choice of repeated operators.
+whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. When the gate's
+multiplication starts, RAM must hold at least the complete tensors that are still needed. For each limit of the RAM,
+convert/frontier.py tries the cheapest choice of repeated operators.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators. In a result of choices(), the number is for the whole
-    model.
+    """Number of multiply-accumulates of the repeated operators. In a result of choices(), the number of
+    multiply-accumulates is for the whole model.
     """
     bound: int
     """Size in bytes of all complete tensors when an operator starts to read a tensor that was computed twice. For
@@ -110,7 +110,8 @@ class _Seen:
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
         """Pairs of an operator and the index of an input that the operator reads only after another input is complete.
-        Operators that keep rows in a state are left out, because they cannot read a copy of a tensor.
+        Operators that keep rows in a state are left out, because an operator with a state cannot read a copy of a
+        tensor.
         """
         return tuple(
             (self.keys[op.output], k)
@@ -121,7 +122,9 @@ class _Seen:
         )
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the complete tensors, apart from `without`, that are needed when an operator starts."""
+        """Return the tensors that are complete when the operator `reader` starts, and are still needed from then on.
+        The tensor `without` does not count as an input of `reader`.
+        """
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:

@@ -2,9 +2,9 @@
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
-The operator that writes a state must run after all operators that read the state. To ensure the order, the outputs of
-the reading operators become operands of the writing operator in the graph. Programs do not have the additional
-operands, because programs store the order of iterations.
+The operator that writes a state must run after all operators that read the state. To ensure that a state is written
+last, the outputs of the operators that read the state become operands of the operator that writes the state. Programs
+leave out the operands that only ensure an order, because programs store the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return the operators on variables that stay builtin, because operators outside the region use the variables."""
+    """Return the operators that stay builtin because they use a variable that is also used outside their region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:

@@ -2,8 +2,9 @@
 
 If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
 are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
-padding are computed again (edges.py). If the new rows take more multiply-accumulates than all rows, all rows are
-computed. As soon as the input has been filled with rows, the outputs have the original model's bytes.
+padding are computed again (edges.py). If computing only new rows took more multiply-accumulates than computing all
+rows, all rows are computed. As soon as the input has been filled with rows, the outputs have the original model's
+bytes.
 """
 
 from dataclasses import replace
@@ -26,8 +27,9 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small number often
-    saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide `n`.
+    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small number of
+    `layers` often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
+    `n`.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -63,7 +65,9 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """For layers with padding, compute only the new rows if this saves multiply-accumulates. Raises _Strides."""
+    """For layers with padding, compute only the new rows if computing fewer rows saves multiply-accumulates. Raises
+    _Strides.
+    """
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n, partition(annotated.graph, annotated.support))
@@ -72,7 +76,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # The message of the error suggests another number of rows.
+    except _Strides:  # The exception _Strides suggests another number of new rows.
         if found.macs >= annotated.macs:
             raise
         return found, window
@@ -82,7 +86,7 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """If `padded` is true, layers with padding in time need not compute old rows again."""
+        """If the argument `padded` is true, layers with padding in time need not compute old rows again."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])

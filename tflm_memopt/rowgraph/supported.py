@@ -31,8 +31,8 @@ Support = RowOp | View | Unsupported
 class AnnotatedGraph:
     """A model's graph in canonical form.
 
-    `support` maps the index of an operator to a RowOp, a View, or an Unsupported with the reason why both are
-    impossible.
+    The field `support` maps the index of an operator to a RowOp, a View, or an Unsupported with the reason why the
+    operator is neither a RowOp nor a View.
     """
 
     graph: Graph

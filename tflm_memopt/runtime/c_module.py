@@ -111,8 +111,9 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     """Run a C module. Return the outputs of all runs, or the reason why the module failed.
 
-    The module was made from `model`, the rewritten model. The argument `where` is a value of `Changes.input`. The
-    argument `runs` has the whole input of each run, even if the input is streamed, external or sliding.
+    The argument `model` is the rewritten model from which the module was made. The argument `where` is a value of
+    `Changes.input`. The argument `runs` has the whole input of each run, even if the input is streamed, external or
+    sliding.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -211,7 +212,7 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 OTHER_MODULE = "not a module of this model"
 GIVEN_UP = 2
-"""Before the run with this index, the test program pushes half of another input, and resets the module."""
+"""Index of a run. Before the run, the test program pushes half of another input, and resets the module."""
 
 
 def harness(
@@ -219,10 +220,10 @@ def harness(
 ) -> str:
     """Return the C text of a test program, which prints the result of the self-test and then runs the module N times.
 
-    The program takes three arguments: N, the input file and the output file. The input file has the bytes of all
-    inputs, run by run. The program writes the bytes of all outputs to the output file, run by run. The file has all
-    rows of a streamed input. The data of an external input begin with five uint32: number of bytes, pitch, x, y and
-    format of the frame.
+    The program takes three arguments: N, the input file and the output file. The input file has the bytes of all inputs
+    of the first run, then of the second run, and so on. The program writes the bytes of all outputs of the first run to
+    the output file, then of the second run, and so on. For a streamed input, the input file has all rows. The data of
+    an external input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
 
     The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
     three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full

@@ -14,14 +14,16 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference for the inputs and the index of the run, and returns TFLM's status (0: success)."""
+"""Function with two arguments: the inputs, and the index of the run. The function runs an inference and returns TFLM's
+status (0: success).
+"""
 
 ABORT = 15
 """Value of kTfLiteAbort in TFLM's wheel. The custom operator returns kTfLiteAbort while rows of a streamed input are
 missing.
 """
 RESET_BEFORE = 2
-"""Before the inference with this index, half of another input is pushed, and the interpreter is reset."""
+"""Index of an inference. Before the inference, half of another input is pushed, and the interpreter is reset."""
 BORDER = 3
 
 
@@ -70,8 +72,8 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until a sliding input is complete, and return the last status. If `anew` is true, rows pushed earlier
-    are not used.
+    """Push rows until a sliding input is complete, and return TFLM's status after the last push. If the argument `anew`
+    is true, rows pushed earlier are not used.
     """
     if anew:
         slide.forget()
@@ -82,7 +84,9 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
+    """Push the rows in `pushes` into the interpreter, and return TFLM's status after the last push. Raises RuntimeError
+    if TFLM's status after an earlier push is not `expected`.
+    """
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -97,7 +101,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # After this call, reads of the external input fail.
+    wheel.set_source(TmoSource())  # Without a source, reads of the external input fail.
     return status
 
 
@@ -114,7 +118,8 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return the input as a camera frame. For an odd `number`, random bytes surround the input in a larger frame.
+    """Return the input as a camera frame. If the argument `number` is odd, random bytes surround the input in a larger
+    frame.
 
     The argument `shape` has the numbers of rows, of pixels in a row, and of bytes in a pixel.
     """

@@ -63,7 +63,7 @@ class DeviceArena:
 
 class OpIteration(NamedTuple):
     """Index of an operator, and position of one iteration in the operator's output (tmo_iteration). In a group without
-    tiles, `stripe` is the index of the output row.
+    tiles, the field `stripe` is the index of the output row.
     """
 
     op: int
@@ -138,8 +138,8 @@ def run(
 ) -> list[Bytes]:
     """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
 
-    The argument `inputs` has whole inputs, even if one is streamed or external. If `state` is None, the run uses a new
-    state; otherwise, the run changes `state`. Raises ModelError if the executor refuses the program.
+    The argument `inputs` has whole inputs, even if an input is streamed or external. If `state` is None, the run uses a
+    new state; otherwise, the run changes `state`. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -164,7 +164,7 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference and check the writes of each iteration. The buffers have the same addresses as on the device.
+    """Run one inference with the buffer addresses of the device, and check to which bytes each iteration writes.
 
     The arena starts with random bytes. The run changes the bytes of `state`. Raises ModelError if the executor refuses
     the program. Raises PlanError if an iteration writes to bytes outside its output row, sums and counters.

@@ -1,7 +1,7 @@
 """Runs a whole model on this machine without TFLM, one operator at a time, with every tensor in its own buffer.
 
 The C library's reference kernels compute the operators, and convert.py computes QUANTIZE and DEQUANTIZE. A model with
-operators that the library lacks needs TFLM's wheel. Tests compare the outputs with those of the wheel.
+operators that the library lacks needs TFLM's wheel. Tests compare the outputs with the outputs of TFLM's wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,8 @@ def run_model(
     """Run inferences without TFLM. Raises RuntimeUnavailable for a model that needs TFLM's own kernels, with the
     operator's name.
 
-    The argument `step` is the number of new elements of a sliding input in each inference, or 0.
+    The argument `step` is the number of new elements of a sliding input in each inference, or 0 without a sliding
+    input.
     """
     steps = compile_steps(graph)
     stacks: list[list[Array]] = [[] for _ in graph.outputs]

@@ -1,5 +1,5 @@
-"""Finds the compiled host libraries and the C compiler of this machine. CMake installs the libraries next to this
-module.
+"""Finds the compiled host libraries and the C compiler of this machine. CMake installs the libraries in the folder of
+native.py.
 """
 
 import os

@@ -24,8 +24,8 @@ TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
 
 _reading = threading.Lock()
-"""Only the holder of this lock may read a file of arrays. NumPy reads the header of an array with `ast`, which CPython
-3.11 cannot run in two threads (gh-106905).
+"""A thread must hold the lock `_reading` to read a file of arrays. NumPy reads the header of an array with `ast`, which
+CPython 3.11 cannot run in two threads (gh-106905).
 """
 
 
@@ -126,7 +126,7 @@ def _take() -> Worker:
 
 
 def _end(process: Worker) -> int:
-    with contextlib.suppress(BrokenPipeError), process:  # A worker ends when its input is closed.
+    with contextlib.suppress(BrokenPipeError), process:  # A worker process ends when its standard input is closed.
         pass
     return process.returncode
 

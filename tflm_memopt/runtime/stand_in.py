@@ -28,9 +28,9 @@ def runnable(data: bytes) -> bytes:
     """Return a model with the same output bytes, in which operators of TFLM replace operators that TFLM lacks.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Values of int16 and bool are
-    cast to float32 before GATHER, and values of int16 before SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND. Operators with
-    invalid operands are not replaced.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Before GATHER, int16 and bool
+    values are cast to float32. Before SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, int16 values are cast to float32.
+    Operators with invalid operands are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):

@@ -30,7 +30,7 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
     """Return the index of the inference with the most differences. A difference is a pair of outputs that differ, or an
     exchange of two inputs that changes an output.
 
-    The argument `outputs` has the values of `tensors` in all runs.
+    For each tensor in `tensors`, the argument `outputs` has the tensor's values in all runs.
     """
 
     def told_apart(candidate: int) -> int:

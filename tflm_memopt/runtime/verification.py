@@ -41,7 +41,7 @@ class ModuleRuns:
     selftest: int
     """Number of wrong bytes in the self-test of the module."""
     failure: str = ""
-    """Reason why the module stopped early, or ""."""
+    """Reason why the C module stopped early, or ""."""
 
     @property
     def bit_exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Runs two models, and verifies that they compute the same output bytes."""
+"""Runs two models, and verifies that both models compute the same output bytes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ LEAST_RUNS = 10
 """Minimum number of inferences with random inputs, without regard to the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Largest total size in bytes of the inputs and outputs of all runs of a model."""
+"""Maximum number of bytes that the inputs and outputs of all runs of a model take together."""
 
 
 def verify(
@@ -231,9 +231,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
 
-    The inference takes the first of the user's arrays `inputs`, or random inputs. Random inputs are
-    chosen so that, if possible, an exchange of two inputs changes the outputs. Raises the errors of verify(), and
-    ModelError if the outputs of the models differ.
+    The inference reads the first input in the user's arrays `inputs`, or random inputs if there are no arrays. Random
+    inputs are chosen so that, if possible, an exchange of two inputs changes the outputs. Raises the errors of
+    verify(), and ModelError if the outputs of the models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

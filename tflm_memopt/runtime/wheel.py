@@ -62,7 +62,7 @@ def _noise(nbytes: int) -> NDArray[np.uint8]:
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set the number of threads that run programs made for two cores, for all interpreters of the process. The argument
+    """For all interpreters of the process, set how many threads run a program that is made for two cores. The argument
     `seed` is the seed of random delays at barriers, or 0 for no delays.
     """
     _shim().TmoSetCores(cores, seed)
@@ -74,8 +74,8 @@ def use_own(kernels: Path) -> None:
 
 class Link:
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. Element k of `sockets` is the file descriptor for device k, or -1 for this device. The longest
-        time to wait for a row is `patience`, in milliseconds.
+        """Open a link to other devices. Element k of `sockets` is the file descriptor for device k, or -1 for this
+        device. The longest time to wait for a row is `patience`, in milliseconds.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)

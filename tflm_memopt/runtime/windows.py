@@ -15,8 +15,8 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Divide a full window into the rows of consecutive inferences, with `elements` elements each. If the window is not
-    a multiple of `elements`, the first inference begins with zeros.
+    """Divide a full window into the rows of consecutive inferences. Each inference gets `elements` elements. If the
+    number of elements of the window is not a multiple of `elements`, the first inference begins with zeros.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)

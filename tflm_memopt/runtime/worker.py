@@ -28,7 +28,7 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input. Element r of an array is the value in run r."""
+"""File with an array for each model input. The first axis of each array is the index of the run."""
 OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 
@@ -106,7 +106,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Return the exit code of the child process, or the negative number of the signal that ended it."""
+    """Return the exit code of the child process, or the negative number of the signal that ended the process."""
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Linux ends the child when the parent ends.

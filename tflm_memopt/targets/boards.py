@@ -21,8 +21,7 @@ MOST_NAMED = 4
 TWO_CORES = frozenset({"ESP32", "ESP32-P4", "ESP32-S3", "RP2040", "RP2350"})
 """Chips with two equal cores that share their RAM."""
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
-"""Largest stack of an inference in bytes, for cores whose names begin with the given letters (measured in tests/cores).
-"""
+"""Maps the first letters of a core's name to the largest stack of an inference in bytes (measured in tests/cores)."""
 
 
 def stack(core: str) -> int:
@@ -52,7 +51,7 @@ class Board:
     ram: int
     flash: int
     largest_block: int
-    """Largest array in bytes that fits in one block of the board's RAM."""
+    """Size in bytes of the largest array that fits in one block of the board's RAM."""
     core_ram: int
     core_flash: int
     radio_ram: int
@@ -93,7 +92,7 @@ class Board:
         return name if name in tables() else None
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
-        """Return the clock of a core of the board. The default of `mhz` is the board's frequency."""
+        """Return the clock of a core of the board. By default, the argument `mhz` is the board's frequency."""
         mhz = mhz or float(self.mhz)
         slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
         return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)

@@ -24,8 +24,9 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function with two arguments: a node, and the index of an input. A kernel's loads and stores are numbered. The results
-are the numbers of the last load of each input element and of the first store of each output element.
+"""Function with two arguments: a node, and the index of an input. A kernel's loads and stores are numbered. The
+function returns the number of the last load of each input element, and the number of the first store of each output
+element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -37,7 +38,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which tests verify the access order."""
     operands: int = 1
-    """Number of an operator's first inputs for which the access order is known."""
+    """The access order is known for the first `operands` inputs of an operator."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -167,7 +168,7 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that the operator copies nothing. Yield outputs of
+    """Yield tensors that can be stored inside another tensor, so that no kernel has to copy them. Yield outputs of
     views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)

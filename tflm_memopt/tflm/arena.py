@@ -4,8 +4,9 @@ The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micr
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
 operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
 
-Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. At
-first, the head holds scratch requests, temporary tensors and the planner's arrays. Later, the head holds activations.
+Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays.
+During AllocateTensors, the head holds scratch requests, temporary tensors and the planner's arrays. After
+AllocateTensors, the head holds activations and scratch buffers.
 """
 
 import bisect
@@ -55,15 +56,17 @@ class Arena:
     tail: int
     """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
-    """Sum of head and tail. After AllocateTensors, arena_used_bytes() returns `total` if the arena's size is a multiple
-    of 16.
+    """Sum of the arena's head and tail. After AllocateTensors, arena_used_bytes() returns `total` if the arena's size
+    is a multiple of 16.
     """
     min: int
     """Size of the smallest arena in which AllocateTensors succeeds. An arena whose size is not a multiple of 16 may
     have smaller alignment gaps, so `min` can be up to 15 B below `total`.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If any are unknown, all sizes are lower bounds."""
+    """Names of the operators whose allocations are unknown. If the allocations of any operator are unknown, all sizes
+    are lower bounds.
+    """
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""
@@ -79,7 +82,9 @@ class Arena:
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. If only lower bounds are known, `at_least` has them, and the figures are null."""
+        """Return the figures as JSON. If only lower bounds are known, the figures are null, and the key `at_least` has
+        the lower bounds.
+        """
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -102,8 +107,9 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, library: Library = REFE
 
 def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library]) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    interpreters share one head, as large as the largest head. The tails follow each other, but the allocator's structs
-    exist once. `libraries` has the kernel library of each model. Raises the errors of predict().
+    interpreters share one head, as large as the largest head. The tails of the interpreters follow each other, but the
+    structs of the allocator exist only once. The argument `libraries` has the kernel library of each model. Raises the
+    errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -140,7 +146,7 @@ class _Where(enum.Enum):
     HEAD = enum.auto()
     """A HEAD event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
-    """A TEMP event allocates bytes above the head. The next RESET or HEAD event frees the bytes."""
+    """A TEMP event allocates bytes above the head. The next RESET or HEAD event frees the bytes of the TEMP event."""
     RESET = enum.auto()
     LENT = enum.auto()
     """A LENT event gives TFLM's planner all free bytes, and states how many bytes the planner needs."""
@@ -223,7 +229,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for the requests of the next operator, and for all scratch requests so far."""
+    """Reserve space for all scratch requests so far, and for the scratch requests of the next operator."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -305,14 +311,15 @@ class _Ends(NamedTuple):
     head: int
     tail: int
     missing: int = 0
-    """Number of bytes by which the arena is too small for the first allocation that fails, or 0."""
+    """Number of bytes by which the arena is too small for the first allocation that fails, or 0 if no allocation fails.
+    """
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows the event. Events that fit an arena must also fit every larger arena. Otherwise, the search for
-    the smallest arena would fail.
+    although TFLM allows the event. Events that fit an arena must also fit every larger arena. If an event fitted an
+    arena but not a larger arena, the search for the smallest arena would fail.
     """
     head = temp = 0
     tail = size

@@ -34,15 +34,17 @@ class TempTensor:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena reserves bytes in the head for one operator. TFLM's planner places the bytes."""
+    """RequestScratchBufferInArena reserves bytes in the head for one operator. TFLM's planner chooses where the
+    reserved bytes are.
+    """
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes in the tail, when TFLM prepares the
-    subgraph with VAR_HANDLE.
+    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes of a variable in the tail, when TFLM
+    prepares the subgraph with VAR_HANDLE.
     """
 
     handle: Tensor
@@ -177,7 +179,7 @@ def conv_shape(node: Node) -> ConvShape:
 
 
 def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of conv_common.cc and depthwise_conv_common.cc, which accesses all tensors twice."""
+    """Replay the Prepare of conv_common.cc or depthwise_conv_common.cc. Both functions access all tensors twice."""
     yield from temps(node, "o0 i0 i1")
     yield from per_channel(node.dim("i1", channel_axis))
     yield from temps(node, "i0 i1 i2 o0")
@@ -185,7 +187,7 @@ def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """Request scratch for int4 weights, which each inference unpacks to one byte each."""
+    """Request scratch for int4 weights, because each inference unpacks every weight to one byte."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -200,7 +202,9 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request an int32 or int64 accumulator per output element. Input 0 has the output's shape (transpose_conv.cc)."""
+    """Request an int32 or int64 accumulator per output element. The elements of input 0 are the output's shape
+    (transpose_conv.cc).
+    """
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -430,4 +434,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Kernel with unknown allocations. Unknown allocations make all figures of the arena lower bounds."""
+"""Kernel with unknown allocations. If allocations are unknown, all figures of the arena are lower bounds."""

@@ -1,9 +1,9 @@
 """Allocations of TFLM's CMSIS-NN kernels that differ from the allocations of the reference kernels.
 
 The sources are tensorflow/lite/micro/kernels/cmsis_nn, built for speed as in TFLM's Makefile, and CMSIS-NN's functions
-arm_*_get_buffer_sizes_*. The sizes are for gcc and clang. Arm Compiler adds a few hundred bytes to pointwise
-convolutions. `mve` selects the sizes for Helium instead of the DSP extension. On a core without Helium and DSP
-extension, TFLM needs less memory than the sizes say.
+arm_*_get_buffer_sizes_*. The sizes are for gcc and clang. If Arm Compiler compiles TFLM, pointwise convolutions need a
+few hundred bytes more. The argument `mve` selects the sizes for Helium instead of the DSP extension. On a core without
+Helium and DSP extension, TFLM needs less memory than the module predicts.
 """
 
 import math
@@ -36,7 +36,9 @@ REVERSED_FROM = 16
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return the allocations of each operator by its name in the schema. Set `mve` for a core with Helium."""
+    """Return the allocations of each operator by its name in the schema. The argument `mve` is true for cores with
+    Helium.
+    """
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", partial(_average_pool, mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", partial(_batch_matmul, mve)),
@@ -114,7 +116,9 @@ def _depthwise(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return the result of arm_depthwise_conv_wrapper_s8_get_buffer_size(). Set `packed` if weights are int4."""
+    """Return the result of arm_depthwise_conv_wrapper_s8_get_buffer_size(). Set the argument `packed` if weights are
+    int4.
+    """
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -157,8 +161,8 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
     """Replay unidirectional_sequence_lstm.cc. The kernel allocates buffers as large as the cell state: four for
-    float32, and three for integers. For integers, the kernel also allocates eight biases. Inputs 18 and 19 of an LSTM
-    are its output state and its cell state (kernels/lstm_shared.h).
+    float32, and three for integers. For integers, the kernel also allocates eight arrays of biases. Inputs 18 and 19 of
+    an LSTM are its output state and its cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -200,7 +204,9 @@ def _transpose_conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the sizes of two buffers in bytes: one for im2col columns or sums of rows, one for a reversed filter."""
+    """Return the bytes of two buffers: the first holds im2col columns or sums of rows, the second holds a reversed
+    filter.
+    """
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

@@ -84,7 +84,9 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 @_with_options
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the inverse FFT's state. A float32 state also has a length and a pointer (signal/src/irfft_float.cc)."""
+    """Allocate the inverse FFT's state. The state of a float32 FFT also has a length and a pointer
+    (signal/src/irfft_float.cc).
+    """
     own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 

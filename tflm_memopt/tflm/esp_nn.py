@@ -13,7 +13,7 @@ from tflm_memopt.tflm.structs import Abi
 WHOLE_INPUT = 40 * 1024
 """Maximum size in bytes of the padded input of a depthwise convolution that ESP-NN buffers as a whole."""
 WHOLE_INT16 = 48 * 1024
-"""Maximum size in bytes of input and filter as int16 for which ESP-NN buffers the whole input."""
+"""If input and filter together take at most WHOLE_INT16 bytes as int16, ESP-NN buffers the whole input."""
 
 
 def rows() -> Mapping[str, Kernel]:
@@ -35,7 +35,7 @@ def _then(name: str, nbytes: Callable[[ConvShape], int], node: Node, abi: Abi) -
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request one int32 for each class of a SOFTMAX. ESP-NN takes dimension 1 as the number of classes."""
+    """Request one int32 for each class of a SOFTMAX. ESP-NN takes dimension 1 of a SOFTMAX as the number of classes."""
     yield from KERNELS["SOFTMAX"].prepare(node, abi)
     if node.dtype("i0") == node.dtype("o0") == "INT8":
         yield from scratch(4 * node.dim("i0", 1))

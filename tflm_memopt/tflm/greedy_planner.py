@@ -1,7 +1,8 @@
 """Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
-Order, gap rule and tie-breaks follow tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc. Offline offsets are
-kept even if buffers overlap, since TFLM does not check them.
+The order of buffers, the choice of gaps and the treatment of ties follow
+tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc. Offline offsets are kept even if buffers overlap, since
+TFLM does not check offline offsets.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ class Need:
     first: int
     last: int
     offline: int | None = None
-    """Offset from the arena's start, or None if TFLM chooses it."""
+    """Offset from the arena's start, or None if TFLM chooses the offset."""
 
 
 def place(requests: Sequence[Need]) -> tuple[int, ...]:
@@ -30,7 +31,9 @@ def place(requests: Sequence[Need]) -> tuple[int, ...]:
     """
     offsets = [0] * len(requests)
     placed = np.zeros((4, len(requests)), np.int64)
-    """Offset, end, and first and last scope of each placed buffer, sorted by offset and then by time of placement."""
+    """Four numbers of each placed buffer: offset, end, first scope and last scope. The buffers are sorted by offset and
+    then by time of placement.
+    """
     for count, i in enumerate(_order(requests)):
         request = requests[i]
         there = placed[:, :count]

@@ -27,8 +27,8 @@ def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
 
 def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
     """Replay Prepare of unidirectional_sequence_lstm.cc before February 2023. Prepare accesses most tensors three
-    times, and frees temporary tensors only at its end. Input 18 replaces the intermediate tensor of the hidden state,
-    because the two tensors have equal scales.
+    times, and frees temporary tensors only at its end. Input 18 of an LSTM replaces the intermediate tensor of the
+    hidden state, because the two tensors have equal scales.
     """
     cell = node.elements("i19")
     yield from temps(node, "i21 i0 i4 i8 i1 i2 i3 i5 i6 i7 i9 i10 i11 i12 i13 i14 i15 i16 i17 o0 i18 i19 i1")
@@ -55,8 +55,8 @@ EARLY_2023 = Library("reference", {**REFERENCE.rows, "UNIDIRECTIONAL_SEQUENCE_LS
 
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
-    """Return the kernel library `name`, or ANY for None. Set `mve` for a core with Helium, on which CMSIS-NN needs
-    other buffers. Raises UsageError for an unknown name.
+    """Return the kernel library `name`, or ANY for None. Set the argument `mve` for a core with Helium, because
+    CMSIS-NN needs other buffers for Helium. Raises UsageError for an unknown name.
     """
     match name:
         case None:

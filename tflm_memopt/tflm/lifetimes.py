@@ -1,7 +1,7 @@
 """Lists the buffers that TFLM's planner places, with their lifetimes: activations and the kernels' scratch buffers.
 
 The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
-scopes. Each operator opens a scope, and so does each subgraph that a control flow operator calls.
+scopes. Each operator opens an allocation scope, and so does each subgraph that a control flow operator calls.
 """
 
 import struct
@@ -36,17 +36,17 @@ class ScratchRequest:
 class Wanted:
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """Source of each request: a tensor, given as (subgraph, tensor), or a scratch request."""
+    """For each request, the tensor that needs the bytes, as (subgraph, tensor), or the request for scratch."""
     scopes: tuple[tuple[int, int], ...]
-    """Subgraph and position of the operator that opens each allocation scope. Scope 0, which is open before all
-    operators, is listed with the first operator. The scope of a called subgraph is listed with the operator that calls
-    the subgraph.
+    """For each allocation scope, the subgraph and the position of the operator that opens the scope. Scope 0, which is
+    open before all operators, is listed with the first operator. The scope of a called subgraph is listed with the
+    operator that calls the subgraph.
     """
 
 
 def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
-    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. `offsets` comes from
-    offline_offsets().
+    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. The argument `offsets` is the result
+    of offline_offsets().
 
     TFLM plans no bytes for the output of VAR_HANDLE, which stores the handle in its own state (kernels/var_handle.cc).
     """
@@ -67,7 +67,7 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph."""
+    """Return whether TFLM plans bytes for a tensor that is not in the first subgraph."""
     others = ((graph, handles(graph)) for graph in graphs[1:])
     return any(t.id not in named and _needs_allocating(t, ONLINE) for g, named in others for t in g.tensors.values())
 
@@ -81,7 +81,8 @@ def called_bytes(graph: Graph, op: Op) -> int:
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
-    """Return the offsets in a schema ModelT's metadata for `tensors` tensors, or None (GetOfflinePlannedOffsets).
+    """Return the offsets of all tensors from the metadata of a schema ModelT, or None without offsets
+    (GetOfflinePlannedOffsets). The argument `tensors` is the number of tensors.
 
     Raises ModelError if TFLM would reject the metadata, or would read beyond the end of the metadata.
     """

@@ -13,8 +13,8 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of their kernels. `macs` has the number
-    of multiply-accumulates of each operator, by `Op.index`.
+    """Return the graph with builtin operators only, and with the access orders of their kernels. The argument `macs`
+    maps each `Op.index` to the operator's number of multiply-accumulates.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
@@ -56,8 +56,8 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
     """Return the places of tensors that can be stored inside other tensors. Inputs of the model are never stored inside
-    other tensors, because inputs exist first. If two operators require different places for a tensor, the first
-    operator decides.
+    other tensors, because inputs are written before all other tensors. If two operators require different places for a
+    tensor, the first operator decides.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

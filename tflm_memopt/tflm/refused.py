@@ -103,7 +103,7 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if `found` is not empty. `because` tells why the operators were not replaced."""
+    """Raise ModelError if `found` is not empty. The argument `because` tells why the operators were not replaced."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
@@ -159,7 +159,9 @@ def _types_hint(op: Op, node: Node) -> str:
 
 
 def _sums_fit(node: Node) -> bool:
-    """Return whether TFLM accepts the scales of an int8 or int16 ADD or SUB. For other scales, Prepare() aborts."""
+    """Return whether TFLM accepts the scales of an int8 or int16 ADD or SUB. For scales that TFLM does not accept,
+    Prepare() aborts.
+    """
     scales = [t.quantization.scale[0] for t in (*node.inputs[:2], node.outputs[0]) if t and t.quantization]
     if len(scales) < 3 or not min(scales) > 0:
         return True

@@ -18,7 +18,7 @@ Shapes = tuple[Shape, ...]
 
 
 class Unknown(Exception):
-    """The shape depends on values that are known only at run time."""
+    """Raised if an output's shape depends on values that are known only at run time."""
 
 
 class Diagnostics(Exception):

@@ -34,9 +34,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size in the ABI ilp32-full, if it differs from the size in the ABI ilp32."""
+    """Size in the ABI ilp32-full, if the size differs from the size in the ABI ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size in the ABI lp64-full, if it differs from the size in the ABI lp64."""
+    """Size in the ABI lp64-full, if the size differs from the size in the ABI lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -181,7 +181,9 @@ STRUCTS: Mapping[str, Struct] = {
     "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
-"""Sizes of structs by C++ name. Kernels whose struct is called just OpData are distinguished by their file."""
+"""Sizes of structs by C++ name. The name of a struct that is called OpData in several files begins with the name of the
+file.
+"""
 
 
 def size_of(name: str, abi: Abi) -> int:

@@ -1,11 +1,11 @@
 """Make Table 4.1 of Stahl's thesis on fused tiling for similar networks.
 
 The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. The keyword
-network comes from MLPerf Tiny. All other networks have random weights, and published or similar layer shapes. Figures
-are bytes for 32-bit pointers, with the input in the arena and TFLM's reference kernels. FFMT divides rows into stripes,
-and FDT divides channels into groups (fan-out). A tiling may add PAD, SLICE and CONCATENATION. A tiled network may
-execute 1.5 times as many multiply-accumulates as the original. All output bytes of each model are compared in TFLM's
-official wheel.
+network comes from MLPerf Tiny. All networks except the keyword network have random weights. The shapes of the layers
+are published, or similar to published shapes. The figures are bytes of an arena with 32-bit pointers and TFLM's
+reference kernels. The model's input is in the arena. FFMT divides rows into stripes, and FDT divides channels into
+groups (fan-out). A tiling may add PAD, SLICE and CONCATENATION. A tiled network executes at most 1.5 times as many
+multiply-accumulates as the original. All output bytes of each model are compared in TFLM's official wheel.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 """Percentages of memory that FFMT and FDT save in Table 4.1 of the thesis."""
 KEYWORDS = "mlperf_tiny_kws_dscnn_int8.tflite"
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""The thesis did not publish these networks, so the script uses similar networks."""
+"""The thesis did not publish its networks, so the script uses similar networks."""
 
 
 def text_model() -> bytes:

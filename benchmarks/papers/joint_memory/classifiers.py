@@ -1,7 +1,7 @@
 """Build the image classifiers of Table 6.6 of Minakova's thesis as int8 models with random weights.
 
-The layers are those of the published networks. A network is a list of functions that add layers, so that it can be cut
-into partitions.
+The networks have the layers of the published networks. A network is a list of functions that add layers, so that the
+network can be cut into partitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,8 @@
 """Compare the RAM that msf-CNN (Huang and Baccelli) publishes for three networks with arenas of tflm-memopt.
 
-DIR is the folder with the layer lists of the networks. The published sizes do not include the network's input and
-output. For tflm-memopt, the stated bytes are a whole arena with an external input. 1 kB is 1000 B.
+DIR is the folder with the layer lists of the networks. The RAM sizes that msf-CNN publishes do not include the
+network's input and output. The RAM of tflm-memopt is the size of a whole arena, and the model's input is outside the
+arena. 1 kB is 1000 B.
 
 Usage: python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg, to draw MobileNetV2-0.35
 """
@@ -21,7 +22,7 @@ from tflm_memopt.report import figures, svg
 
 ANY = float("inf")
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, ANY)
-"""Each value limits F, the number of multiply-accumulates divided by the number of the original network."""
+"""Limits of F (docs/glossary.md)."""
 PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
     "mbv2-w035": (
         (7.887, 1.68), (15.34, 1.38), (21.288, 1.3), (25.674, 1.25), (63.741, 1.23), (67.905, 1.1), (83.065, 1.02),
@@ -45,7 +46,7 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
 }
 """For each limit of F, the peak of RAM in kB that msf-CNN's authors measured on boards.
 
-The peaks are `peak_mem_usage` in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c).
+The peaks are the fields `peak_mem_usage` in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c).
 """
 
 Points = Sequence[tuple[float, float]]

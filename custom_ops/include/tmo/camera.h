@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions pass camera frames to a model row by row, so that no converted copy of the frame is needed. */
+/* The functions of this header pass camera frames to a model row by row, so that no converted copy of the frame is needed. */
 #ifndef TMO_CAMERA_H_
 #define TMO_CAMERA_H_
 
@@ -13,8 +13,8 @@ extern "C" {
 
 typedef enum {
   TMO_GRAY8 = 1,     /* A pixel has one byte. */
-  TMO_RGB565_LE = 2, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The low byte comes first. */
-  TMO_RGB565_BE = 3, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The high byte comes first, as from OV2640 and OV7670. */
+  TMO_RGB565_LE = 2, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The low byte of a pixel comes first. */
+  TMO_RGB565_BE = 3, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The high byte of a pixel comes first, as in the pixels of OV2640 and OV7670. */
 } tmo_pixel_format;
 
 /* A camera frame, and the rectangle of the frame that the model sees. */
@@ -35,18 +35,19 @@ typedef struct {
   const int8_t *levels; /* int8_t[256] with the model's value for each brightness; if NULL, the value is the brightness minus 128 (scale 1/255) */
 } tmo_image;
 
-/* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. One call is enough for all frames of a camera. */
+/* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. Call tmo_camera_fits() once for a camera, not for each
+ * frame. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the index of the frame's row from which row `row` of the image is computed. When the function returns, the caller no longer needs the
- * frame's earlier rows. */
+/* Returns the index of the frame row from which the library computes row `row` of the image. When tmo_camera_source_row() returns, the caller
+ * no longer needs the frame's earlier rows. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes one row of the image to `out`. Each of the `width` pixels takes `channels` bytes. The argument `line` is the row of the frame with the
- * index that tmo_camera_source_row() returns. */
+/* Writes one row of the image to `out`. Each of the `width` pixels takes `channels` bytes. The argument `line` is the frame's row whose index
+ * tmo_camera_source_row() returns. */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 
-/* Writes row `row` of the image to `out`. The whole frame must be in memory. */
+/* Writes row `row` of the image to `out`. tmo_camera_row() needs the whole frame in memory. */
 void tmo_camera_row(const tmo_camera *camera, const tmo_image *image, uint16_t row, int8_t *out);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the inference ends. The
- * linker omits the functions of this header if the program never calls them.
+/* The functions of this header run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 helps until the
+ * inference ends. The linker omits the functions of this header if the firmware never calls them.
  *
  * Both cores use the same `tmo_team team = {wake, wait, &context};`. Core 1 runs `for (;;) tmo_run_worker(&team);`, and core 0 calls
  * `tmo_run_shared(&team, program, io, workspace);` for each inference. */
@@ -25,13 +25,13 @@ extern "C" {
  * wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB instruction after
  * the signal. If wait() returns too early, the cores race for data, and no check detects the race.
  *
- * If the cores' caches are not coherent, put workspace, io and team into memory that is not cached. */
+ * If the cores' caches are not coherent, the workspace, the inputs, the outputs and the tmo_team must be in memory that is not cached. */
 typedef struct tmo_team tmo_team;
 struct tmo_team {
   void (*wake)(void *context, int core);
   void (*wait)(void *context, int core);
   void *context;
-  /* core 0 sets the following fields, and core 1 sets only `status` */
+  /* core 0 sets the fields from `program` to `help`; core 1 sets only the field `status` */
   const void *program;
   void *const *io;
   void *workspace;
@@ -39,15 +39,18 @@ struct tmo_team {
   tmo_status (*help)(tmo_team *self); /* function with which core 1 computes its share of the run */
 };
 
-/* Returns the record that divides the program's work between two cores. The result is NULL if the program is for one core. */
+/* Returns the record that divides the program's work between two cores. tmo_cores_of() returns NULL if the program is for one core. */
 TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
-/* Checks the record that divides a program between two cores. The program must have passed tmo_check(). A program for one core passes the check. */
+/* Checks the record that divides a program between two cores. The program must have passed tmo_check(). tmo_check_cores() returns TMO_OK for a
+ * program that needs only one core. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
 /* Runs a program like tmo_run(), with the help of core 1. Call tmo_run_shared() on core 0. The program must have passed tmo_check() and
  * tmo_check_cores(). The function tmo_run_shared() wakes core 1, and returns when both cores have finished. Do not call tmo_run_shared() again before
- * its previous call has returned. If team is NULL or the program is for one core, core 0 does all the work and does not wake core 1. */
+ * the previous call of tmo_run_shared() has returned. If the argument `team` is NULL or the program is for one core, core 0 does all the work and
+ * does not wake core
+ * 1. */
 TMO_LINKAGE tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
 
 /* Waits until core 0 calls tmo_run_shared(), computes core 1's share of the run, and returns. Call tmo_run_worker() on core 1. */

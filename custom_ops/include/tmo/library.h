@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* Pointers to functions of the library, which tmo.h and cores.h declare. A pointer is NULL if no model of the application needs the function. */
+/* Pointers to functions of the library, which tmo.h and cores.h declare. A pointer of the table is NULL if no model of the application needs the
+ * function. */
 typedef struct {
   /* `check` calls tmo_check(). If the pointer run_shared is not NULL, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);

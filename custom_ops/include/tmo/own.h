@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel y from one input pixel x. If the kernel has two operands, `other` is the pixel of the second operand; otherwise, `other`
- * is NULL. The kernel keeps no data between two calls. The output y must not overlap the inputs. */
+/* Computes one output pixel y from one input pixel x. If the kernel has two operands, the argument `other` is the pixel of the second operand. If the
+ * kernel has one operand, the argument `other` is NULL. A kernel of the application must not keep data between two calls. The output y must not
+ * overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
@@ -20,15 +21,15 @@ typedef struct {
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
-/* A table of the application's kernels. The library links registered tables in a list. */
+/* A table of the application's kernels. The library keeps a list of the tables that were registered. */
 typedef struct tmo_own_table {
   const tmo_own_kernel *kernels;
   uint32_t n;
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Registers the kernels of a table, so that programs can call them. The table must exist as long as programs run. Call tmo_own_use() before TFLM
- * prepares a model. The library has the function tmo_own_use() if it is built with TMO_OWN=1. */
+/* Registers the kernels of a table, so that programs can call them. A registered table must exist as long as programs run. Call tmo_own_use() before
+ * TFLM prepares a model. A library that is built with TMO_OWN=1 has the function tmo_own_use(). */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

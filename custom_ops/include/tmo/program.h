@@ -13,31 +13,31 @@
 
 #define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program as a little-endian number: the characters "TMO1". */
 #define TMO_VERSION 4
-#define TMO_NONE 0xFFFFu /* In a table of input rows, this value means that the iteration reads no row of the operand. */
+#define TMO_NONE 0xFFFFu /* In a table of input rows, the number 0xFFFF means that an iteration reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* Maximum number of operands that an operator reads row by row. */
 #define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, counted together. */
-#define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, counted over all operands. */
+#define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads from all operands together. */
 #define TMO_MAX_TAPS 64 /* Maximum number of pixels under a window in a tiled group. */
 #define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have fewer than TMO_MAX_EXTENT rows. */
-#define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that their sums fit int32. */
+#define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that the sum of the pixels fits int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
 #define TMO_MAX_ADD_SHIFT 22 /* Maximum left shift of an operand of ADD in bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* Maximum left shift of an int32 sum in bits. */
-/* Maximum shift of an int64 sum. The library multiplies the sum by a factor, and then shifts the product right by `15 - shift` bits. */
+/* Maximum shift of an int64 sum. The C library multiplies an int64 sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
-#define TMO_MAX_SUM_BYTES 4 /* Maximum number of bytes of each sum that a SUMS or ADD_SUMS operator writes. */
-#define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of indices, each byte counts as a channel. */
+#define TMO_MAX_SUM_BYTES 4 /* Maximum size in bytes of a sum that a SUMS or ADD_SUMS operator writes. */
+#define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of int32 indices, each byte of an index counts as a channel. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, which has as many shifts. */
+#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, and number of shifts of an LSTM. */
 #define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
 #define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once. */
-/* Maximum number of values under a window if TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels with
- * TMO_FIVE_VALUES values fit the cache of the core. */
+/* Maximum number of values under a window for which TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. With at most TMO_FIVE_VALUES
+ * values, the weights of two channels fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
 #define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is TMO_ROOM_FOR_PIXELS + n. */
@@ -47,7 +47,7 @@
 #define TMO_PACKED_TAPS 51 /* Maximum number of pixels under the window of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for the biases and scales of two channels of a packed convolution. */
 #define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator in bits. */
-#define TMO_SHORT_ROW 16 /* Maximum size in bytes of a copied row of a window that TMO_PACKING_DSP_CONV pads to whole words. */
+#define TMO_SHORT_ROW 16 /* Maximum size in bytes of a row that TMO_PACKING_DSP_CONV copies from a window and pads to whole words. */
 #define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once for 3x3 windows. */
 #define TMO_GATHERED_BYTES 200 /* Maximum size in bytes of a window that CONV copies into a buffer on cores with the DSP extension. */
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
@@ -92,23 +92,25 @@ enum {
 
 /* Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`. */
 enum {
-  TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before each run. */
+  TMO_INPUT_ARENA = 0, /* Input 0 has a buffer in the arena, to which the caller writes the whole input before each run. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  TMO_INPUT_LINK = 3, /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer, the buffer holds the whole input. */
+  /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer of the program, the buffer holds the whole input. */
+  TMO_INPUT_LINK = 3,
 };
 
 /* Properties of an operator, which tmo_op.flags combines. */
 enum {
-  TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
+  /* Each iteration of the operator adds one input row or tile to int32 accumulators. The last iteration writes the output row. */
+  TMO_FLAG_ITERATIVE = 1,
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
-  TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
+  TMO_FLAG_SUMS = 4, /* An iteration adds the products of a channel group to int32 accumulators. A last pass writes the output. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace before a group of operators runs. */
 };
 
-/* Byte codes for the order in which a group runs its operators. A code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop code
- * are little-endian. */
+/* Byte codes for the order in which a group runs its operators. A loop code n below TMO_LOOP_NEAR runs operator n of the group. Numbers after a loop
+ * code are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* TMO_LOOP_FAR runs the operator whose index follows as a uint16_t. */
@@ -125,25 +127,25 @@ enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
   TMO_SHARDING_COLUMNS = 2, /* Core 0 computes the columns below the field `cut`, and core 1 computes all other columns. */
-  /* Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Only an int8 CONV, and a DEPTHWISE with equal numbers
-   * of input and output channels, can be split by channels. Packed operators are split at a multiple of 4 channels. Operators with
+  /* Core 0 computes the channels below the field `cut`, and core 1 computes all other channels. Two operators can be split by channels: an int8 CONV,
+   * and a DEPTHWISE with as many output channels as input channels. Packed operators are split at a multiple of 4 channels. Operators with
    * TMO_PACKING_DSP_DENSE are split at a multiple of 6 channels. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Limits of the output of a float32 operator, in bits 0 to 3 of the field `float_form`. */
+/* Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` have the range. */
 enum {
   TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN. */
-  TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
+  TMO_RANGE_RELU = 1, /* RELU limits outputs to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
-  TMO_RANGE_ALL = 4, /* Outputs are not limited. */
+  TMO_RANGE_ALL = 4, /* ALL does not limit outputs. */
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU,
- * and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions
- * from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Functions of a float32 operator. The function is in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the functions from ADD
+ * to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has
+ * the functions from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -152,7 +154,7 @@ enum {
   TMO_FUNCTION_MINIMUM = 4,
   TMO_FUNCTION_SQUARED_DIFFERENCE = 5,
   TMO_FUNCTION_PRELU = 6,
-  TMO_FUNCTION_LEAKY_RELU = 7, /* LEAKY_RELU multiplies negative values by operand 1, alpha. */
+  TMO_FUNCTION_LEAKY_RELU = 7, /* LEAKY_RELU multiplies negative values by alpha, which is operand 1. */
   TMO_FUNCTION_LOGISTIC = 8,
   TMO_FUNCTION_TANH = 9,
   TMO_FUNCTION_ELU = 10,
@@ -190,12 +192,12 @@ enum {
 /* Rule by which RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
-  TMO_RESIZE_CENTERS = 1, /* The option half_pixel_centers is set. */
-  TMO_RESIZE_CORNERS = 2, /* The option align_corners is set. */
+  TMO_RESIZE_CENTERS = 1, /* The option half_pixel_centers of the resizing operator is set. */
+  TMO_RESIZE_CORNERS = 2, /* The option align_corners of the resizing operator is set. */
 };
 
-/* The field `select_form` has four bits for each operand of SELECT. The lower two bits give the operand's place in the list of rows that an iteration
- * reads. */
+/* The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the operand's index in the list of rows that
+ * an iteration reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -207,12 +209,12 @@ enum {
   TMO_PART_TILES = 0, /* TMO_PART_TILES runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
   TMO_PART_ITERATIVE = 2, /* TMO_PART_ITERATIVE runs operators with TMO_FLAG_ITERATIVE. */
-  TMO_PART_STREAM = 3, /* TMO_PART_STREAM supports TMO_INPUT_STREAM. */
-  TMO_PART_EXTERNAL = 4, /* TMO_PART_EXTERNAL supports TMO_INPUT_EXTERNAL. */
+  TMO_PART_STREAM = 3, /* TMO_PART_STREAM supports programs with the input place TMO_INPUT_STREAM. */
+  TMO_PART_EXTERNAL = 4, /* TMO_PART_EXTERNAL supports programs with the input place TMO_INPUT_EXTERNAL. */
   TMO_PART_REVERSED = 5, /* TMO_PART_REVERSED supports tensors whose rows or pixels are stored in reverse. */
   TMO_PART_TAPS = 6, /* TMO_PART_TAPS runs depthwise convolutions for Helium if tmo_mve_has_nine() is false. */
   TMO_PART_STATE = 7, /* TMO_PART_STATE supports a state, which holds rows that outlive a run. */
-  TMO_PART_LINK = 8, /* TMO_PART_LINK supports TMO_INPUT_LINK. */
+  TMO_PART_LINK = 8, /* TMO_PART_LINK supports programs with the input place TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_PART_NIBBLES runs operators with TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* TMO_PART_PIXELS computes single pixels faster than the general code. */
   /* On cores with the DSP extension, TMO_PART_CONV_SUMS computes the windows of CONV that no other part of the library computes. On cores without the
@@ -227,8 +229,8 @@ enum {
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that compute one pixel without a copy of the input. */
-  TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if some of them extend beyond the input. */
+  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that compute one pixel directly from the input, without a copy of the input. */
+  TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input. */
   /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
   TMO_PART_DSP_3X3 = 22, /* TMO_PART_DSP_3X3 runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
@@ -236,15 +238,16 @@ enum {
   TMO_PART_DSP_TAPS = 24, /* TMO_PART_DSP_TAPS runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_PART_COPIES runs operators with TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* TMO_PART_AT_ONCE computes several consecutive iterations of one pixel each in one call of a kernel. */
+  TMO_PART_AT_ONCE = 27, /* In one call of a kernel, TMO_PART_AT_ONCE computes several consecutive iterations, each of which has one pixel. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
-  TMO_PART_WHOLE_POOLS = 30, /* With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without sums faster than the general code. */
+  /* With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without TMO_FLAG_ITERATIVE and TMO_FLAG_SUMS faster than the general code. */
+  TMO_PART_WHOLE_POOLS = 30,
   TMO_PART_SEVERAL_ROWS = 31, /* TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code. */
   TMO_PART_CLAMPS = 32, /* With the DSP extension or Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8 range. */
   TMO_PART_DSP_ODD = 33, /* TMO_PART_DSP_ODD runs packed convolutions with an odd number of output channels. */
   TMO_PART_DSP_NARROW = 34, /* TMO_PART_DSP_NARROW runs packed convolutions if a row of a window has less than four bytes. */
-  TMO_PART_DSP_SMALL = 35, /* TMO_PART_DSP_SMALL runs packed convolutions and dense layers of a single pixel that have few weights. */
+  TMO_PART_DSP_SMALL = 35, /* TMO_PART_DSP_SMALL runs packed convolutions and dense layers that compute a single pixel and have few weights. */
   TMO_PART_DSP_TRIPLES = 36, /* TMO_PART_DSP_TRIPLES computes three pairs of channels of a dense layer at once. */
   TMO_PART_SLOW_MEMORY = 37, /* TMO_PART_SLOW_MEMORY supports tensors in slow memory. */
   TMO_PART_CONSTANTS = 38, /* TMO_PART_CONSTANTS supports operands that are constants of the program. */
@@ -274,8 +277,9 @@ typedef struct {
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
-  uint32_t state; /* Size in bytes of the state, which is memory that outlives a run. The value is 0 for a program without a state. */
-  uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. A record with depth 0 ends the array. */
+  uint32_t state; /* Size in bytes of the state (memory that outlives a run), or 0 without a state. */
+  /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last tmo_rolling_buffer of the array has depth 0. */
+  uint32_t rolling_buffers;
   uint64_t parts; /* Set of bits: bit n is set if the program needs the part of the library whose TMO_PART_* constant is n. */
 } tmo_header;
 
@@ -289,8 +293,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets the state. The state begins
  * with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row `y`, counted from the oldest row, is at
- * position `(oldest + y) % depth` of the rolling buffer. If a rolling buffer's uint16_t is 0, the next run first sets all bytes of the buffer to
- * `fill`. A successful run advances the position of the oldest row. */
+ * position `(oldest + y) % depth` of the rolling buffer. If the uint16_t of a rolling buffer is 0, the next run first sets all bytes of the rolling
+ * buffer to `fill`. A successful run advances the position of the oldest row in each rolling buffer. */
 typedef struct {
   uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
   uint32_t row; /* Number of bytes of a row in the rolling buffer. */
@@ -300,39 +304,39 @@ typedef struct {
   };
   uint16_t advance; /* Number of rows by which each run moves the position of the oldest row. */
   uint8_t fill; /* Value of all bytes of the rolling buffer after a reset. */
-  /* 1 if the record has no rows and only counts the inferences of a sliding window, and otherwise 0. A run that ends before the sliding window is
-   * full returns TMO_WAIT. */
+  /* 1 if the record counts the inferences of a sliding window instead of describing rows, and otherwise 0. A run that ends before the sliding window
+   * is full returns TMO_WAIT. */
   uint8_t window;
   uint16_t key; /* Nonzero number that the converter computes from the program. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
-/* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row has
- * `width` pixels. */
+/* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row of the
+ * tensor has `width` pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use `offset`. */
+    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use the field `offset`. */
     uint32_t constant; /* Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE. */
   };
   uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
   uint16_t width;
   uint16_t height; /* Number of rows of the whole tensor. */
   union {
-    uint16_t depth; /* Number of rows for which the rolling buffer has room. The depth of a whole tensor is the tensor's height. */
+    uint16_t depth; /* Number of rows for which the rolling buffer has room. For a whole tensor, the field `depth` is the tensor's height. */
     uint16_t phase; /* Number of rows from `end` to a multiple of `advance`. */
   };
-  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Numbers above n_inputs stand for the outputs, the state and the slow
-   * memory, in this order. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that devices send
-   * the rows of the tensor to each other. */
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. The numbers from n_inputs + 1 stand for the outputs, the state and
+   * the slow memory, in this order. The number TMO_PROGRAM_BASE means that the program contains the tensor. The number TMO_LINK_BASE means that
+   * devices send the rows of the tensor to each other. */
   uint8_t base;
   /* Order in which rows are stored, a TMO_LAYOUT_* constant. For column windows and for rolling buffers in the workspace, the field `layout` is
    * TMO_LAYOUT_HWC. */
   uint8_t layout;
-  /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The rows of a stripe begin in the first column
-   * window. */
+  /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first row of each
+   * stripe. */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* Number of rows from the end of a stripe to the end of the next stripe. */
-  int16_t end; /* Stripe 0 ends before row `end`, or at the end of the tensor. */
+  int16_t end; /* Stripe 0 ends before the row with index `end`, or at the end of the tensor. */
   union {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
     /* Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the workspace, at the tensor's offset. */
@@ -345,24 +349,24 @@ typedef struct {
 typedef struct {
   uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
   uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
-  uint16_t rows; /* Number of a stripe's rows that the column window holds. */
+  uint16_t rows; /* Number of rows of a stripe that the column window holds. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Tells which rows of an operand each iteration reads, if the operator has no window. Iteration y reads `extent` rows. If `table` is empty, the first
- * row is `(y * mul + add) / div`, rounded down. Otherwise, the first row is `table[y]`. Rows outside the operand are left out. */
+/* Tells which rows of an operand each iteration reads, if the operator has no window. Iteration y reads `extent` rows. Without a table, the first row
+ * is `(y * mul + add) / div`, rounded down. With a table, the first row is `table[y]`. Rows outside the operand are not read. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the table, TMO_NONE stands for an iteration
-   * that reads no row. */
+  /* Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the uint16_t table, TMO_NONE stands for an
+   * iteration that reads no row. */
   uint32_t table;
 } tmo_access;
 
-/* A tensor that one device sends to another. */
+/* A tensor that one device sends to another device. */
 typedef struct {
-  uint32_t identity; /* All programs of one split model have the same identity, which no other program has. */
+  uint32_t identity; /* All programs of one split model have the same identity. Programs of different models have different identities. */
   uint16_t step; /* Index of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
@@ -376,12 +380,12 @@ typedef struct {
 
 /* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count` is the number of pieces, and the
  * field `bytes` is the size of a piece. In the output row, the first piece begins at byte `target`, and the pieces begin `target_step` bytes apart.
- * In the input row, the first piece begins at byte `source` plus the phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
- * phase is `(y + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the index of the input
- * row, and adds the phase to `target` instead of `source`. */
+ * In the input row, the first piece begins at byte `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
+ * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the index of the
+ * input row, and adds the phase to `target` instead of `source`. */
 typedef struct {
-  /* Index of the input row that the move reads. The index counts the input rows of all operands, beginning with operand 0. A move copies nothing if
-   * its input row does not exist. */
+  /* Index of the input row that the move reads, counted over the input rows of all operands from operand 0 on. A move copies nothing if its input row
+   * does not exist. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -463,13 +467,13 @@ typedef struct {
   uint32_t multipliers;
   uint32_t shifts; /* Offset of the shifts in the program, an int8_t[]. A positive shift is a shift to the left. */
   union {
-    /* Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input row by row has an int32_t for each output element.
-     * An operator that adds up channel groups has an int32_t for each output element of its largest stripe of rows. */
+    /* Offset of int32 sums in the workspace, a multiple of 4. An operator that adds up its input, one row at a time, has an int32_t for each output
+     * element. An operator that adds up channel groups has an int32_t for each output element of its largest stripe of rows. */
     uint32_t accumulator;
     uint32_t scratch; /* Offset in the workspace of a packed operator's scratch memory, a multiple of 4. */
   };
-  uint16_t channel_groups; /* Number of channel groups in a tiled group. The numbers 0 and 1 mean that the channels are not divided. */
-  uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels. */
+  uint16_t channel_groups; /* Number of channel groups in a tiled group, or 0 or 1 if the channels are not divided. */
+  uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer channels than the others. */
   uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if the operator reads a convolution or pooling window. */
 } tmo_op;
 
@@ -480,7 +484,7 @@ typedef struct {
    * group, a tmo_iteration[n_ops] tells what each operator computes next. */
   uint32_t counters;
   uint16_t stripes; /* Number of stripes of the group, or 0 if the group runs row by row. */
-  uint8_t whole; /* Value 1 means that the group has only one operator, whose kernel can compute all rows in one call. */
+  uint8_t whole; /* 1 if the group has only one operator, whose kernel can compute all rows in one call, and otherwise 0. */
   uint8_t reserved_11[1];
   uint32_t loops; /* Offset in the program of the loop codes (TMO_LOOP_*). */
 } tmo_group;
@@ -502,7 +506,7 @@ typedef struct {
 
 /* Division of a run between two cores. Both cores run through all iterations with loop counters of their own, and each core computes a part of every
  * iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses bytes
- * that the other core writes. A program for two cores has no state, and each group runs row by row. Input 0 is in the arena. */
+ * that the other core writes. A program for two cores has no state, reads input 0 from the arena, and runs each group row by row. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run. */

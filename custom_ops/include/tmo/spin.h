@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_spin_wake() and tmo_spin_wait() are callbacks for a tmo_team (tmo/cores.h). With these callbacks, two cores wait for each other without an
- * operating system. The callbacks count in shared memory.
+/* tmo_spin_wake() and tmo_spin_wait() are callbacks for a tmo_team (tmo/cores.h). With the callbacks of this header, two cores wait for each other
+ * without an operating system. The callbacks count in shared memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Only one core writes each counter, so the callbacks need no atomic additions, which Cortex-M0+ and Xtensa lack. The callbacks order memory accesses
- * with the instructions DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, and FENCE on RISC-V. A core that waits polls its counter and can do
- * nothing else. If a core has other work, use callbacks that wait with a semaphore of the operating system. */
+ * Each counter is written by only one core, so the callbacks need no atomic additions, which Cortex-M0+ and Xtensa lack. The callbacks order memory
+ * accesses with the instructions DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, and FENCE on RISC-V. A core that waits polls its counter and can
+ * do nothing else. If a core has other work, use callbacks that wait with a semaphore of the operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 
@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The entry woken[i] is the number of times that core i was woken. The entry waited[i] is the number of times that core i has returned from waiting.
- * Set all entries to zero before the first inference. */
+ * Set all entries of tmo_spin to zero before the first inference. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

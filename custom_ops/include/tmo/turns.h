@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models that share one arena call the functions of this header to take turns. All code is in this header, so that a firmware with one model does not
- * contain it.
+ * contain the code.
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // write to the shared arena only after TMO_OK
  *     ... fill the inputs, run, read the outputs ...
  *     tmo_leave(&turns, MODEL);                // after a pause, call tmo_pause() instead of tmo_leave()
  *   }
  *
- * If several tasks call these functions, protect each call with a lock. The converter writes the table of models that exclude each other to
- * NAME_app.h. */
+ * If several tasks call the functions of this header, protect each call with a lock. The converter writes the table of models that exclude each other
+ * to NAME_app.h. */
 #ifndef TMO_TURNS_H_
 #define TMO_TURNS_H_
 
@@ -20,7 +20,7 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* largest number of models in an application */
 
-enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status, without running anything, if it is another model's turn */
+enum { TMO_OUT_OF_TURN = -15 }; /* status of a generated C function that has run nothing, because it is another model's turn */
 
 /* A model must wait for the models in the sets `running` and `paused`. In a set, bit i stands for model i. If the bit of another model is set in
  * `running`, the model must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other
@@ -39,9 +39,9 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
   return model < turns->models && (turns->running >> model & 1u) != 0;
 }
 
-/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run. The
- * result TMO_WAIT means that the model must wait until another inference ends: an inference of this model, or of a model that excludes this model.
- * The result TMO_ERROR_TABLE means that no model has the index `model`. */
+/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run. TMO_WAIT
+ * means that the model must wait until an inference of the same model, or of a model that excludes the model, has ended. TMO_ERROR_TABLE means that
+ * no model has the index `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;
@@ -53,7 +53,7 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
 }
 
 /* Call tmo_pause() when a model has paused. After tmo_pause(), models that may run during the pause can take turns. The paused model continues after
- * its next tmo_enter(). */
+ * the next call of tmo_enter() for the model. */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);

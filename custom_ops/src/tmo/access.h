@@ -119,7 +119,7 @@ static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_pa
  * more pass to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Returns whether pass number `pass` over a stripe converts the sums to outputs. Other passes add products to the sums. */
+/* Returns whether pass number `pass` over a stripe converts the sums to outputs. Each pass before the last pass adds products to the sums. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Returns whether an iteration of the operator writes only the channels of one channel group. */
@@ -133,7 +133,7 @@ typedef struct {
   uint32_t count;
 } tmo_channels;
 
-/* Returns the channels of one channel group if `grouped` is true, and otherwise all channels of the tensor. */
+/* Returns the channels of one channel group if the argument `grouped` is true. Returns all channels of the tensor if `grouped` is false. */
 static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   tmo_channels c = {0, t->channels};
   if (!grouped || channel_group >= tmo_channel_groups(op)) return c;
@@ -146,11 +146,12 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
  * or column. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns the remainder of a divided by the positive number b. The comparison avoids a slow division, because a is smaller than b in most calls. */
+/* Returns the remainder of a divided by the positive number b. The test for a < b avoids a slow division, because a is smaller than b in most
+ * calls. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Returns the size in bytes of a tensor's pixel. If the tensor has column windows and `grouped` is true, each pixel has only the channels of one
- * channel group. */
+/* Returns the size in bytes of a tensor's pixel. If the tensor has column windows and the argument `grouped` is true, each pixel has only the
+ * channels of one channel group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }
@@ -214,7 +215,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`. The result may contain rows outside the tensor. */
+/* Returns the rows that iteration y reads according to the access record `a`. Some of the returned rows may be outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -227,8 +228,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads. The result may contain rows outside the tensor. The operator must have access records instead
- * of a convolution window. */
+/* Returns the rows of operand k that iteration y reads. Some of the returned rows may be outside the tensor. The operator must have access records
+ * instead of a convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of this header select the parts of the library that are compiled. A file that includes tmo/embed.h compiles only the parts that its
- * programs need. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
+/* The macros of this header select the parts of the library that are compiled. A file that includes tmo/embed.h compiles only the parts that an
+ * application needs. A file that does not include tmo/embed.h compiles all kernels and the whole executor.
  *
  * The macro TMO_KINDS lists the operators whose unpacked kernels are compiled, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit
  * for each packing whose kernels are compiled. The macro TMO_PARTS has one bit for each compiled part of the library. The macro TMO_OWN is 1 to
@@ -68,7 +68,7 @@
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
 /* The macro TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in each iteration. Builds for small cores omit
- * the faster code, because it takes flash. */
+ * faster code for unpacked operators, because the faster code takes flash. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
 /* Returns the operators of `set` for which this build has unpacked kernels. */
@@ -99,7 +99,8 @@ static TMO_ALWAYS_INLINE bool tmo_has_packing(uint16_t packing) {
   return packing < 64 && (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* Returns whether op->kind is `kind`. If this build lacks `kind`, the result is a constant false, so that the compiler removes the code for `kind`. */
+/* Returns whether op->kind is `kind`. For a kind that the build lacks, tmo_is_kind() is a constant false, so that the compiler removes the code for
+ * the kind. */
 static TMO_ALWAYS_INLINE bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static TMO_ALWAYS_INLINE bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
@@ -113,11 +114,12 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Returns whether op->packing is `packing`. If this build lacks `packing`, the result is a constant false, so that the compiler removes the code for
- * `packing`. */
+/* Returns whether op->packing is `packing`. For a packing that the build lacks, tmo_is_packed_as() is a constant false, so that the compiler removes
+ * the code for the packing. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks a kernel, the case for the kernel does nothing. */
+/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks a kernel, the case of the switch statement for the kernel does
+ * nothing. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \
@@ -126,7 +128,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packin
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-/* These macros write a case of a switch statement only if the build has kernels for the instructions that the macro names. */
+/* A macro such as TMO_CASE_DSP writes a case of a switch statement only if the build has kernels for the instructions that the macro names. */
 #if TMO_RUNS_DSP
 #define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
 #else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions call the kernel of an operator for a row, a pixel or several pixels of the output. Only tmo_iterate.c includes this file. */
+/* The functions of this file call the kernel of an operator for a row, a pixel or several pixels of the output. Only tmo_iterate.c includes this
+ * file. */
 #ifndef TMO_CALLS_H_
 #define TMO_CALLS_H_
 
@@ -26,7 +27,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Calls the kernel of an operator for one pixel. A convolution must be able to read its input pixel without a copy. */
+/* Calls the kernel of an operator for one pixel. A convolution is only allowed if its kernel can read the input pixel without a copy. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out))

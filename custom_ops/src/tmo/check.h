@@ -3,8 +3,8 @@
  * file tmo_check.c checks tables, tmo_check_kind.c checks operands, tmo_check_packed.c checks constants of packed operators, and tmo_check_bytes.c
  * checks ranges of bytes. The validator computes sizes as uint32_t. A size that does not fit uint32_t becomes TMO_TOO_MANY.
  *
- * The validator does not detect wrong results, for example of a program whose rolling buffer has too few rows. The converter detects wrong results
- * before it writes a program. */
+ * The validator does not detect wrong results. For example, the validator accepts a program whose rolling buffer has too few rows. The converter
+ * detects wrong results before it writes a program. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
@@ -41,17 +41,17 @@ typedef struct {
 } tmo_operation;
 
 /* Returns the product of a and b, or TMO_TOO_MANY if the product does not fit uint32_t. If one factor is TMO_TOO_MANY and the other factor is not 0,
- * the product is TMO_TOO_MANY. */
+ * tmo_times() returns TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Returns whether a buffer of `size` bytes contains the range of `bytes` bytes that begins at `offset`. The offset must be a multiple of `alignment`,
- * which is a power of two. */
+/* Returns whether a buffer of `size` bytes contains the range of `bytes` bytes that begins at `offset`. The argument `offset` must be a multiple of
+ * the argument `alignment`, which is a power of two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether a constant of `bytes` bytes at `offset` lies within the program. If `offset` is 0, the program lacks the constant, and the function
- * returns false. */
+/* Returns whether a constant of `bytes` bytes at `offset` lies within the program. If the argument `offset` is 0, the program lacks the constant, and
+ * tmo_has_constant() returns false. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */
@@ -69,7 +69,7 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
 
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks the operands and constants of an operator. The caller must have checked the operator's place in its group before the call. */
+/* Checks the operands and constants of an operator. Before the call, the caller must have checked the operator's place in the operator's group. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
 TMO_LINKAGE bool tmo_check_packed(tmo_checker *c, const tmo_operation *o);

@@ -59,9 +59,9 @@ static inline void tmo_put_float32(int8_t *to, float value) {
   tmo_put_int32(to, bits);
 }
 
-/* Each macro TMO_..._EACH defines a function of the type tmo_make_elements. The function computes adjacent elements of the type `to` from adjacent
- * elements of the type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute the
- * element y of the output. The variables `x` and `other` have the elements of the first and of the second operand. */
+/* Each macro TMO_..._EACH defines a function of the type tmo_make_elements. A tmo_make_elements function computes adjacent elements of the type `to`
+ * from adjacent elements of the type `from`. The parameter `begin` of a macro has declarations that precede the loops. The statements in __VA_ARGS__
+ * compute the element y of the output. The variables `x` and `other` have the elements of the first and of the second operand. */
 #define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))
 #define TMO_COMBINE_EACH(name, from, to, begin, ...) \
   TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i]; const from other = all_other[i];, __VA_ARGS__))
@@ -120,8 +120,8 @@ static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
   TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
 }
 
-/* Copies bytes between addresses that may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some
- * bytes twice. */
+/* Copies bytes between addresses that may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. tmo_copy_unaligned() may
+ * copy some bytes twice. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
   if (bytes >= 16) {
     const int8_t *const last = from + bytes - 16;

@@ -7,10 +7,10 @@
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *
- * The header build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. All functions are static. The compiler omits unused functions, and
- * several files of a firmware may include this header. The firmware must also link the library's assembly files, which have inner loops.
- * The macro TMO_TWO_CORES adds the code that runs a program on two cores. The macro TMO_SKIP_PROOF omits the validator, so the firmware does
- * not reject damaged programs. */
+ * The header build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. All functions of an embedded library are static. The compiler omits
+ * unused functions, and several files of a firmware may include this header. The firmware must also link the library's assembly files, which have
+ * inner loops. The macro TMO_TWO_CORES adds the code that runs a program on two cores. The macro TMO_SKIP_PROOF omits the validator, so the firmware
+ * does not reject damaged programs. */
 #ifndef TMO_EMBED_H_
 #define TMO_EMBED_H_
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers. Results are rounded twice (TFLITE_SINGLE_ROUNDING is off). Some functions
- * convert float32 values to integers, or integers to float32 values.
+/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers. Rescaled int32 values are rounded twice (TFLITE_SINGLE_ROUNDING is off). Some
+ * functions convert float32 values to integers, or integers to float32 values.
  *
  * Sums and left shifts wrap modulo 2^32, so programs and input data cannot cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. On these cores, a 64-bit product is a call
- * of a library function of about 80 instructions. */
+/* The macro TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. A core with TMO_WIDE_MULTIPLY=0 needs a
+ * library function of about 80 instructions for a 64-bit product. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. If
- * TMO_MIXED_MULTIPLY is 1, the scaled value is the upper half of the product of x and the doubled multiplier. */
+ * TMO_MIXED_MULTIPLY is 1, tmo_high_scale() uses the upper half of the product of x and the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -45,15 +45,15 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns the product of a and b divided by 2^31, like Arm's VQRDMULH. The result is rounded to the nearest integer with ties upwards, and saturated
- * to int32. */
+/* Returns the product of a and b divided by 2^31, like Arm's VQRDMULH. The quotient is rounded to the nearest integer with ties upwards, and
+ * saturated to int32. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
   /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bits 14 and 15 of `middle` are bits 30 and 31 of the
-   * product. Bit 30 of the product decides whether the result is rounded up. */
+   * product. If bit 30 of the product is 1, the quotient is rounded up. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
@@ -63,8 +63,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns the product of x and `multiplier` divided by 2^31, rounded to the nearest integer with ties upwards. The multiplier must not be negative.
- * The result never saturates, because `multiplier` is not INT32_MIN. */
+/* Returns the product of x and `multiplier` divided by 2^31, rounded to the nearest integer with ties upwards. The argument `multiplier` must not be
+ * negative. The result never saturates, because the argument `multiplier` is not INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
@@ -86,13 +86,13 @@ TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns the product of x, `multiplier` and 2^(shift - 31), rounded twice. The multiplier is not negative, and `shift` is from -31 to 30. TFLM's
- * function MultiplyByQuantizedMultiplier (kernels/internal/common.cc) returns the same values as tmo_rescale(). */
+/* Returns the product of x, `multiplier` and 2^(shift - 31), rounded twice. The argument `multiplier` is not negative, and the argument `shift` is
+ * from -31 to 30. TFLM's function MultiplyByQuantizedMultiplier (kernels/internal/common.cc) returns the same values as tmo_rescale(). */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* without inlining, the long multiplication takes less flash */
+#else /* a product of 64 bits takes much flash, so tmo_rescale() multiplies in only one place */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
@@ -112,14 +112,14 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns the product of x and 2^left, saturated to int32. The argument `left` is from 0 to 30. The source is gemmlowp's function
+/* Returns the product of x and 2^left, saturated to int32. The argument `left` is from 0 to 30. TFLM computes the same with gemmlowp's function
  * SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit of x. For x = 0, the function returns 31. */
+/* Returns the number of zero bits above the highest set bit of x. For x = 0, tmo_zeros_above() returns 31. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
 #if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__) /* the core counts leading zero bits in one instruction */
   return __builtin_clz(x | 1);
@@ -152,8 +152,9 @@ static inline float tmo_as_float(int32_t bits) {
   return x;
 }
 
-/* Rounds x to an integer like std::round, but without libm. The result is limited to the range from -65536 to 65536, because greater results would
- * saturate later. The function rounds a NaN to 0. In floating point, x minus its whole part has no rounding error. */
+/* Rounds x to an integer like std::round, but without libm. The result is limited to the range from -65536 to 65536, because the kernels that call
+ * tmo_nearest() saturate greater results to int16 or int8. tmo_nearest() rounds a NaN to 0. In floating point, x minus its whole part has no rounding
+ * error. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

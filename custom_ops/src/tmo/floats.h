@@ -2,8 +2,8 @@
 /* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded
  * separately. When the converter verifies a model, the host also rounds each product and each sum separately.
  *
- * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM that is
- * compiled with fused operations gives the same bits if its compiler fuses the same operations. */
+ * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM with fused
+ * operations gives the same bits if TFLM's compiler fuses the same products and sums. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 
@@ -66,8 +66,8 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Converts x to int32 without its fraction, and saturates the result. The result for NaN is 0. In C, the conversion of NaN and of large values is not
- * defined. The conversion instructions of cores with float32 return the same results as tmo_whole(). */
+/* Converts x to int32 without its fraction, and saturates the result. tmo_whole() converts NaN to 0. In C, the conversion of NaN and of large values
+ * is not defined. The conversion instructions of cores with float32 return the same results as tmo_whole(). */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;

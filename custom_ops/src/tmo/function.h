@@ -6,8 +6,8 @@
     .syntax unified
     .thumb
 
-/* Starts a function in a section of its own, which the linker can omit. If `of` names another function, both functions share a section, so the linker
- * keeps both or omits both. */
+/* Starts a function in a section of its own, which the linker can omit. If the argument `of` names another function, both functions share a section,
+ * so the linker keeps both or omits both. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits
@@ -21,7 +21,7 @@
 \name:
 .endm
 
-/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare` and the flags. With the width .w, all
+/* Scales a sum to an int8 output by the scale's constants m2, c and e. The macro changes the register `spare` and the flags. With the width .w, all
  * instructions have 32 bits. */
 .macro SCALE_BY m2, c, e, sum, spare, width
     add\width \spare, \sum, \sum, asr #31

@@ -15,41 +15,40 @@ extern "C" {
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-/* Computes all tiles of a row, from the column of run->current to column `end` - 1. The function computes the same bytes as single iterations, even
- * if outputs overwrite inputs. */
+/* Computes all tiles of a row, from the column of run->current to column `end` - 1. tmo_iterate_along_row() computes the same bytes as single
+ * iterations, even if outputs overwrite inputs. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Returns whether an unpacked operator with tiles can also compute whole rows, after its field `tile` is set to 0. */
+/* Returns whether an unpacked operator with tiles can also compute whole rows, after the operator's field `tile` is set to 0. */
 TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. The condition tmo_iterates_rows() must hold for the
- * operator. */
+/* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. tmo_iterates_rows() must be true for the operator. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes one pixel of a packed operator, faster than tmo_iterate_any(). If TMO_FAST_PIXELS is 1, the function also computes one pixel of an
+/* Computes one pixel of a packed operator, faster than tmo_iterate_any(). If TMO_FAST_PIXELS is 1, tmo_iterate_pixel() also computes one pixel of an
  * unpacked convolution, pool or table. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Runs `n` iterations of an operator. Each iteration computes one pixel. The number `n` is at least 2 and at most tmo_iterates_at_once(). The
- * function changes run->current. */
+/* Runs `n` iterations of an operator. Each iteration computes one pixel. The argument `n` is at least 2 and at most tmo_iterates_at_once().
+ * tmo_iterate_pixels() changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 
-/* Computes one tile of an operator whose weights are packed for the DSP extension. Returns false without computing anything if only tmo_iterate_any()
- * can compute the tile. */
+/* Computes one tile of an operator whose weights are packed for the DSP extension. If only tmo_iterate_any() can compute the tile, tmo_iterate_tile()
+ * computes nothing and returns false. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the tile of run->current and the tiles below it, in at most `rows` rows, one tile after another. The result equals the result of single
- * iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations must compute the tiles. The condition
- * tmo_makes_tiles_below() must hold for the operator. */
+/* Computes the tile of run->current, and then the tiles below that tile. The computed tiles have at most `rows` rows. tmo_iterate_tiles_below()
+ * computes the same bytes as single iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations
+ * must compute the tiles. tmo_makes_tiles_below() must be true for the operator. */
 TMO_LINKAGE uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo_op *op, uint32_t rows);
 
-/* Computes the row of run->current and the row before that row, and changes run->current. The condition tmo_makes_two_rows() must hold for the
- * operator. */
+/* Computes two rows: the row of run->current and the previous row. tmo_iterate_two_rows() changes run->current. tmo_makes_two_rows() must be true for
+ * the operator. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 

@@ -3,11 +3,11 @@
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
- * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
- * output may begin at or before the start of an operand that is not broadcast. Kernels that read before they write are LOOKUP, LEAKY_RELU_S16,
- * CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands also read before they write, and so do
- * kernels whose output elements are not larger than their input elements. CONV writes the last byte of its output after it has read all inputs, so
- * this byte may overlap an input.
+ * input. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads before it
+ * writes may begin at or before the start of an operand that is not broadcast. The following kernels read before they write: LOOKUP,
+ * LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands also read before they
+ * write. A kernel whose output elements are not larger than its input elements also reads before it writes. CONV writes the last byte of its output
+ * after it has read all inputs, so the last byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -64,7 +64,7 @@ typedef struct {
   int32_t first_row;  /* index of the first listed row of operand 0, for an operator with access records */
 } tmo_kernel;
 
-/* The input pixels under the window of a convolution or pool. Pixels outside the input are left out. */
+/* The input pixels under the window of a convolution or pool. The window does not list pixels outside the input. */
 typedef struct {
   const int8_t *const *pixels; /* address of the first pixel of each row; in a group with tiles, addresses of all pixels */
   uint16_t count;
@@ -105,8 +105,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_
 TMO_LINKAGE tmo_kernel_s8 tmo_matmul_f32, tmo_transposed_matmul_f32;   /* BATCH_MATMUL_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_binary_32, tmo_compare_32, tmo_arg_max_along_row, tmo_arg_max_along_pixel;
 
-/* Computes n output elements. Output element i is computed from element i of operand a, or from element i of operands a and b. All elements must be
- * adjacent and aligned. */
+/* Computes n output elements. Output element i is computed from element i of operand a, or from element i of operands a and b. All elements of an
+ * operand or of the output must be adjacent and aligned. */
 typedef void tmo_make_elements(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n);
 TMO_LINKAGE tmo_make_elements tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_make_elements tmo_sum_f32, tmo_difference_f32, tmo_product_f32;                                  /* ARITHMETIC_F32 */
@@ -123,7 +123,7 @@ TMO_LINKAGE tmo_make_elements tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tm
 /* Returns the kernel that the application has registered for an OWN operator, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* Copies the row with the index `row` from the table of a GATHER operator to y. The row must be in the table. */
+/* Copies the row with the index `row` from the table of a GATHER operator to y. The argument `row` must be the index of a row in the table. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
 /* The following kernels compute only whole rows. The array pixels[] has the addresses of all input rows, beginning with the rows of operand 0. The
@@ -140,7 +140,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM; the kernel also w
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM; the kernel also writes to its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. If n is TMO_MAX_INPUTS, the function returns the size of a sum in the
+/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. If n is TMO_MAX_INPUTS, tmo_sum_bytes() returns the size of a sum in the
  * output, or 0 if the output has scaled values instead of sums. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
@@ -156,8 +156,8 @@ typedef struct {
   uint32_t start; /* input coordinate under the first tap that is inside the input */
 } tmo_taps;
 
-/* Returns the taps that are inside an input of `size` rows or columns. The argument `start` is the input coordinate of the kernel's first tap. A
- * negative `start` is in the padding. tmo_clip() is inline, because most windows are completely inside the input. */
+/* Returns the taps that are inside an input of `size` rows or columns. The argument `start` is the input coordinate of the kernel's first tap. If the
+ * argument `start` is negative, the first tap is in the padding. tmo_clip() is inline, because most windows are completely inside the input. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
@@ -167,10 +167,10 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* Returns the taps of a row of the kernel that are inside the input for output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the window of output column x. `rows` has all input rows that the output row needs. */
+/* Returns the window of output column x. The argument `rows` has all input rows that the output row needs. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
+/* Computes one output pixel from its window. The argument `i` is the index of the output element for the pixel's first channel. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 /* Adds n bytes to n sums. */
@@ -216,7 +216,7 @@ typedef struct {
   uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent window parts */
   uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
   uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
-  uint32_t offset;         /* distance in bytes from the listed address of a run to the first byte of the run, in the first part of the window */
+  uint32_t offset;         /* distance in bytes from the address in the list `at` to the first byte of the run, in the first part of the window */
   uint32_t bytes;          /* number of bytes in a run */
   uint32_t step;           /* distance in bytes between two adjacent input bytes of a run, modulo 2^32 */
   uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
@@ -224,9 +224,9 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* These functions multiply by int4 weights. Two int4 weights share a byte. tmo_conv_nibbles() returns the sum of one channel. The argument `first` is
- * the index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of n channels, beginning with the channel
- * `channel`. */
+/* The functions tmo_conv_nibbles() and tmo_depthwise_nibbles() multiply by int4 weights. Two int4 weights share a byte. tmo_conv_nibbles() returns
+ * the sum of one channel. The argument `first` is the index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the
+ * sums of n channels, beginning with the channel `channel`. */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
@@ -241,7 +241,7 @@ static inline bool tmo_adds_sums(void) {
 }
 static inline bool tmo_has_sums(const tmo_kernel *k) { return tmo_adds_sums() && k->sums != NULL; }
 
-/* Returns whether one call completes the outputs of at least four channels, so that tmo_dsp_outputs() can compute them. */
+/* Returns whether one call completes the outputs of at least four channels, so that tmo_dsp_outputs() can compute these outputs. */
 static inline bool tmo_makes_fours(const tmo_kernel *k) { return !tmo_has_sums(k) && k->bias != NULL && k->out_channels >= 4; }
 
 /* Multiplies runs of bytes by the weights of several channels, and adds the products to the sum of each channel. */
@@ -290,8 +290,8 @@ typedef struct {
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets `multipliers` and `shifts` to the scales of the operator's channels. If all channels have the same scale, the function copies the scale four
- * times to `scales`. */
+/* Sets `multipliers` and `shifts` to the scales of the operator's channels. If all channels have the same scale, the argument `scales` gets four
+ * copies of the scale. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int32_t **multipliers, const int8_t **shifts, tmo_dsp_scales *scales) {
   *multipliers = k->multipliers;
   *shifts = k->shifts;
@@ -335,7 +335,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* Adds products like tmo_conv_sums(). If the bytes of each run are adjacent, the function uses the special instructions of the core. */
+/* Adds products like tmo_conv_sums(). If the bytes of each run are adjacent, tmo_add_products() uses the special instructions of the core. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -347,7 +347,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* The functions add the products of a window to the sums of n output channels, beginning with output channel `to`. */
+/* Functions of this type add the products of a window to the sums of n output channels. The argument `to` is the index of the first of the n
+ * channels. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
@@ -357,8 +358,8 @@ TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products to each of four sums. n must be positive. Each product is a weight times the difference between an input byte and the zero point.
- * The weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
+/* Adds n products to each of four sums. The argument `n` must be positive. Each product is a weight times the difference between an input byte and
+ * the zero point. The weights for sum c begin at w[c]. The input bytes are `step` bytes apart. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
@@ -386,9 +387,9 @@ static TMO_ALWAYS_INLINE void tmo_make_channels(const tmo_kernel *k, const tmo_r
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* These functions begin and end the sums of n channels of a pixel, beginning with the channel `channel`. The sums belong to n outputs, beginning with
- * the output with the index i. tmo_begin_sums() sets the sums to their initial values, or to the sums that the previous call has kept. tmo_end_sums()
- * writes the outputs, or keeps the sums for the next call. */
+/* tmo_begin_sums() and tmo_end_sums() begin and end the sums of n channels of a pixel. The argument `channel` is the index of the first of the n
+ * channels. The argument `i` is the index of the output for the first of the n sums. tmo_begin_sums() sets the sums to their initial values, or to
+ * the sums that the previous call has kept. tmo_end_sums() writes the outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions give the order in which an operator computes its output pixels, and the addresses of pixels.
+/* The functions of this header give the order in which an operator computes output pixels, and find the addresses of pixels.
  *
  * In a group without tiles, each row counts as a stripe with one tile. */
 #ifndef TMO_NEST_H_
@@ -22,7 +22,7 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor whose pixels the operator's iterations go through. The function returns the input of an iterative operator, and the output of
+/* Returns the tensor whose pixels the operator's iterations go through. tmo_iterated() returns the input of an iterative operator, and the output of
  * any other operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
@@ -71,8 +71,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns whether an iteration is inside the tensor, and its sums are inside the accumulator. If the function returns true, the iteration accesses no
- * bytes outside its buffers. */
+/* Returns whether an iteration is inside the tensor, and the iteration's sums are inside the accumulator. If tmo_iteration_fits() returns true, the
+ * iteration accesses no bytes outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -81,8 +81,8 @@ static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration 
   return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* The functions return whether an iteration of an iterative operator is the first or the last one. The first iteration sets the sums to their initial
- * values, and the last iteration writes the output. */
+/* tmo_starts_sums() returns whether an iteration of an iterative operator is the first one, and tmo_ends_sums() returns whether the iteration is the
+ * last one. The first iteration sets the operator's sums to their initial values, and the last iteration writes the operator's output. */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
@@ -112,7 +112,7 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
 }
 
 /* The addresses of the pixels in one row of a tensor. Pixel 0 of the row is at position `first` in a buffer of `depth` pixels. Adjacent pixels of the
- * row are `step` positions apart, modulo `depth`. The buffer begins `offset` bytes after the base address of the tensor. */
+ * row are `step` positions apart, modulo `depth`. The buffer of the row begins `offset` bytes after the base address of the tensor. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth;
@@ -141,7 +141,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 /* Returns the addresses of the pixels of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* adding `width - 1` to the position moves it back by one pixel, because positions wrap at the width */
+    const uint32_t last = t->width - 1u; /* positions wrap at the width, so adding `width - 1` to a position moves the position back by one pixel */
     const bool is_reversed = tmo_is_backwards(t);
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -175,7 +175,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
 }
 
 /* Writes the addresses of n pixels of a rolling buffer to a list, beginning with the pixel at byte `at`. The rolling buffer has `bytes` bytes, and
- * the pixels are `step` bytes apart. The function returns the address after the last entry of the list. */
+ * the pixels are `step` bytes apart. tmo_list_rolling_buffer() returns the address after the last written entry of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);
@@ -188,8 +188,8 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
 }
 
 /* Lists the addresses of adjacent pixels in several rows. The tensor must have no column windows. The distance between two listed rows is `step_h`
- * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel in its
- * row. If `upwards` is true, the rows are stored in reverse order. */
+ * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel from the
+ * start of the pixel's row. If the argument `upwards` is true, the rows are stored in reverse order. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
                                                   uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions find the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
+/* The functions of this file find the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
 #ifndef TMO_OPERANDS_H_
 #define TMO_OPERANDS_H_
 
@@ -12,14 +12,14 @@
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
 typedef struct {
-  const tmo_run_state *run; /* state of the run; its field `current` is the position of the iteration */
+  const tmo_run_state *run; /* state of the run; the field run->current is the position of the iteration */
   tmo_view in;
   tmo_view out;
   tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
 } execution;
 
-/* Restricts the tensor view `v` to the iteration's channel group if `grouped` is true. The function returns the tensor's channels that remain in the
- * view. */
+/* If the argument `grouped` is true, narrow() restricts the tensor view `v` to the iteration's channel group. narrow() returns the tensor's channels
+ * that remain in the view. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
@@ -60,7 +60,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* Returns the position of row y of a tensor in memory. The function converts y to int32_t, because rows of earlier inferences have negative indices. */
+/* Returns the position of row y of a tensor in memory. row_of() converts y to int32_t, because rows of earlier inferences have negative indices. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_row_pixels_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
@@ -89,8 +89,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of an external input to int8. Each range takes `bytes` bytes. The argument `done` is the number of bytes that the iteration
- * converted before the call. Returns the number of bytes that the iteration converted so far. */
+/* Converts n ranges of an external input to int8. Each range of the input takes `bytes` bytes. The argument `done` is the number of bytes that the
+ * iteration converted before the call. Returns the number of bytes that the iteration converted so far. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
@@ -168,18 +168,18 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   return rows_window(pixels, rows);
 }
 
-/* Addresses of the pixels under the windows of adjacent output columns. The list contains a pixel only once, even if several windows contain the
- * pixel. */
+/* Addresses of the pixels under the windows of adjacent output columns. The list `pixels` contains a pixel only once, even if several windows contain
+ * the pixel. */
 typedef struct {
-  const int8_t **pixels;       /* The list has the addresses of the first input row, then those of the second row, and so on. */
-  uint32_t room;               /* largest number of addresses in the list */
-  uint16_t rows, first_row;    /* number of input rows under the windows; index of the kernel's row that multiplies the first input row */
+  const int8_t **pixels;       /* list of addresses: all pixels of the first input row, then all pixels of the second input row, and so on */
+  uint32_t room;               /* maximum number of addresses in the list `pixels` */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel row that multiplies the first of these input rows */
   tmo_taps columns;            /* input columns under the first window */
   uint32_t width;              /* number of input columns whose pixels are in the list */
 } tile_pixels;
 
-/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns n if the list has room for the pixels of the first n
- * windows. */
+/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns how many windows, beginning with the first window, have all
+ * pixels in the list. */
 TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -204,7 +204,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t
   return n;
 }
 
-/* Returns the window of output column x. The list has the pixels of the windows from output column `first` on. */
+/* Returns the window of output column x. The argument `t` lists the pixels of the windows from output column `first` on. */
 TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -216,7 +216,7 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a tmo_window with the addresses `pixels` for an operator whose kernel has no window. The function sets each field separately, because
+/* Returns a tmo_window with the addresses `pixels` for an operator whose kernel has no window. window_of() sets each field separately, because
  * compilers call memset() for an initializer. */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
@@ -227,7 +227,7 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* Lists one pixel of each operand for output column x. If the iteration computes a row, the function lists one row of each operand. */
+/* Lists one pixel of each operand for output column x. If the iteration computes a row, read_operands() lists one row of each operand. */
 TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
@@ -241,9 +241,9 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has NULL. If `again` is true, the
- * list still has the rows of the previous iteration. If every iteration reads the same rows of an operand, the function does not list these rows
- * again. */
+/* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has the address NULL. If the
+ * argument `again` is true, the list still has the rows of the previous iteration. If every iteration reads the same rows of an operand,
+ * read_by_access() does not list the rows again. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

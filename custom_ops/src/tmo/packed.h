@@ -9,7 +9,7 @@
 
 #include "packing.h"
 
-/* TMO_CORE is the linkage of inner loops. A file that embeds the library does not contain the inner loops in assembly, but links them. */
+/* TMO_CORE is the linkage of inner loops. A file that embeds the library calls the inner loops in assembly, which are in files of their own. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* tmo_packed_clamps() returns whether the activation function limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not
- * limit them. */
+ * limit the outputs. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
@@ -90,12 +90,12 @@ typedef struct {
   uint32_t step;
 } tmo_columns_job;
 
-/* Computes the given output columns from whole input rows. */
+/* Computes the output columns of a tmo_columns_job from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
  * scratch memory. The argument `pixel` is the index of the pixel, and `pixels` is the number of pixels whose values are copied.
- * tmo_conv_dsp_multiply() computes the outputs of these pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
+ * tmo_conv_dsp_multiply() computes the outputs of the copied pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
  * tmo_conv_dsp_scatter() stores output pixel p at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
@@ -108,13 +108,13 @@ TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows with five pixels each */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() is true */
 
-/* These functions compute one pixel of a CONV with TMO_PACKING_DSP_DENSE. tmo_conv_dsp_dense() computes windows of one pixel. tmo_conv_dsp_window()
- * computes any window from a list of the pixels that are inside the input. tmo_conv_dsp_taps() computes a window of several pixels, and reads padding
- * like other pixels from the list `taps`. */
+/* tmo_conv_dsp_dense(), tmo_conv_dsp_window() and tmo_conv_dsp_taps() compute one pixel of a CONV with TMO_PACKING_DSP_DENSE. tmo_conv_dsp_dense()
+ * computes windows of one pixel. tmo_conv_dsp_window() computes any window from a list of the pixels that are inside the input. tmo_conv_dsp_taps()
+ * computes a window of several pixels, and reads padding like other pixels from the list `taps`. */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense, tmo_conv_dsp_window;
 TMO_LINKAGE void tmo_conv_dsp_taps(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
-/* Arguments of a tmo_mve_conv function except the input pixels and weights. */
+/* The arguments of a tmo_mve_conv function that are neither input pixels nor weights. */
 typedef struct {
   const int32_t *scales;
   int8_t *out;   /* address of output pixel 0; adjacent output pixels are `step` bytes apart */
@@ -134,27 +134,29 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* These functions compute a CONV operator with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. The argument `bytes` is the address
- * of the first input pixel, and input pixels are bytes_step bytes apart. If `bytes` is NULL, the function reads the values in the scratch memory. */
+/* The functions whose names begin with tmo_conv_mve compute a CONV operator with TMO_PACKING_MVE_CONV. The functions for TMO_PACKING_DSP_CONV have
+ * the same steps. The argument `bytes` is the address of the first input pixel, and input pixels are bytes_step bytes apart. If the argument `bytes`
+ * is NULL, tmo_conv_mve_multiply() reads the values in the scratch memory. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* These functions compute a CONV operator with TMO_PACKING_RVV_CONV in the same steps as with TMO_PACKING_DSP_CONV. */
+/* The functions whose names begin with tmo_conv_rvv compute a CONV operator with TMO_PACKING_RVV_CONV. The functions for TMO_PACKING_DSP_CONV have
+ * the same steps. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes `pixels` adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. The list `taps` has the addresses of the taps of
- * the first output pixel. From one output pixel to the next, each tap moves by `step` bytes. */
+/* Computes adjacent output pixels of a DEPTHWISE operator with TMO_PACKING_RVV_DEPTHWISE. The argument `pixels` is the number of output pixels. The
+ * list `taps` has the addresses of the taps of the first output pixel. From one output pixel to the next, each tap moves by `step` bytes. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* These functions compute one pixel of a CONV operator with TMO_PACKING_ESP_CONV. */
+/* The functions whose names begin with tmo_conv_esp compute a CONV operator with TMO_PACKING_ESP_CONV. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* the function may first copy the pixel's values */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* tmo_conv_esp_pixel() may copy the pixel's values to the scratch memory */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
@@ -172,7 +174,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
-/* These functions compute a DEPTHWISE operator with any packing. */
+/* tmo_depthwise_packed_row() and tmo_depthwise_packed_pixel() compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
 /* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. Other functions compute four pixels at least as fast as tmo_dsp_3x3() computes one
@@ -186,7 +188,7 @@ static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
 /* tmo_depthwise_multiply() computes one output pixel. The list `taps` has the addresses of the window's taps, row by row. tmo_depthwise_clear() sets
- * all addresses of the list to padding, also for a convolution that reads a list of taps. */
+ * all addresses of the list to padding. tmo_depthwise_clear() also serves a convolution that reads a list of taps. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -195,30 +197,34 @@ TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const
 TMO_LINKAGE void tmo_depthwise_nine(const int8_t *constants, uint32_t channels, const int8_t *const *taps, int8_t *out);
 #endif
 
-/* These functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is at `from`,
- * and adjacent input pixels are `step` bytes apart. Each pixel has at least four bytes. The functions return the address after the last written
- * value. If the size of a pixel is not a multiple of 4, the padding values in the tile are arbitrary. */
+/* The tmo_dsp_widen functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is
+ * at `from`, and adjacent input pixels are `step` bytes apart. Each input pixel of a tmo_dsp_widen function has at least four bytes. A tmo_dsp_widen
+ * function returns the address after the last written value. If the number of bytes of a pixel is not a multiple of 4, the tile has padding with
+ * arbitrary values. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of a pixel must be a multiple of 4. The function reads four
- * bytes of a pixel before it writes the four values. The function returns the address after the last written value. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of an input pixel in bytes must be a multiple of 4.
+ * tmo_dsp_widen_each() reads four bytes of a pixel before it writes the four values. tmo_dsp_widen_each() returns the address after the last written
+ * value. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
-/* Widens the bytes of n taps to int16, into a tile of one pixel. n must be positive. The size of a tap in bytes must be a multiple of 4. */
+/* Widens the bytes of n taps to int16, into a tile of one pixel. The argument `n` must be positive. The size of a tap in bytes must be a multiple of
+ * 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs. A tile has values 0 and 1 of all
- * pixels, then values 2 and 3 of all pixels, and so on. The values of five pixels are in a tile of three pixels and a tile of two pixels. The argument
- * `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at `out`. The arguments `second`, `third` and `fourth` are
- * the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels must be equally far apart. */
+/* The tmo_dsp_pairs functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs of output channels. A
+ * tile has values 0 and 1 of all pixels, then values 2 and 3 of all pixels, and so on. The values of five pixels are in a tile of three pixels and a
+ * tile of two pixels. The argument `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at the address `out`. The
+ * arguments `second`, `third` and `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels must
+ * be equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
 /* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after the outputs of the
- * first row. The argument `tile` is the address of three tiles. The first two tiles have the first four pixels of each row, and the third tile has
- * the last pixel of both rows. */
+ * first row. The argument `tile` is the address of three tiles. Tiles 0 and 1 have the first four pixels of each row, and tile 2 has the last pixel
+ * of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -230,8 +236,8 @@ TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window,
 
 enum { TMO_WIDE_VALUES = 32 }; /* number of values between the first value of a pixel and the first value of the next pixel */
 
-/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. For one pixel, the
- * functions compute four channels together. For two pixels, the functions compute two channels of both pixels together. */
+/* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. A function for one pixel
+ * computes four channels together. A function for two pixels computes two channels of both pixels together. */
 typedef struct tmo_wide_job {
   const int32_t *bias, *multipliers; /* one value for each channel, or four equal values if all channels have the same value */
   const int8_t *shifts;
@@ -247,16 +253,17 @@ typedef struct tmo_wide_job {
   uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
   /* Only tmo_dsp_wide_one() uses `first` and the fields after `first`. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
-  uint8_t last;              /* 1 if the function writes outputs after it has added the products */
+  uint8_t last;              /* 1 if the outputs are written after the products were added */
   const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
-  uint32_t count, offset;    /* number of rows, and distance from an address in the list to the values */
-  uint32_t fours, singles;   /* number of bytes of a row that form groups of four values, and number of bytes of the remaining values */
+  uint32_t count, offset;    /* number of rows, and distance in bytes from an address in the list `rows` to the values of the row */
+  uint32_t fours, singles;   /* number of bytes of a row in groups of four values, and number of bytes of the row's remaining values */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
-  const int8_t *const *row;  /* entry of the next row in the list `rows`; `left` is the number of remaining rows */
+  const int8_t *const *row;  /* entry of the next row in the list `rows`; the field `left` is the number of remaining rows */
   uint32_t left;
 } tmo_wide_job;
 
-/* These functions compute all channels of one or two pixels, and change fields of the job. */
+/* tmo_dsp_wide_one() computes all channels of one pixel, and tmo_dsp_wide_two() computes all channels of two pixels. tmo_dsp_wide_one() and
+ * tmo_dsp_wide_two() change fields of the argument `job`. */
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
@@ -270,7 +277,8 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
-/* These functions compute the same as tmo_dsp_dense() and tmo_dsp_direct() from a list of n taps, each of which has `bytes` input bytes. */
+/* tmo_dsp_dense_taps() computes the same as tmo_dsp_dense(), and tmo_dsp_direct_taps() computes the same as tmo_dsp_direct(). tmo_dsp_dense_taps()
+ * and tmo_dsp_direct_taps() read a list of n taps, each of `bytes` bytes. */
 TMO_CORE void tmo_dsp_dense_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
                                  uint32_t triples, uint32_t n);
 TMO_CORE void tmo_dsp_direct_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
@@ -294,7 +302,7 @@ typedef struct {
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of the output pixels in `runs`. Each output pixel has a window of nine taps. */
+/* Computes all channels of the output pixels in the array `runs`. Each output pixel has a window of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
@@ -309,17 +317,19 @@ typedef struct {
  * the addresses of row 2 come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
-/* Computes all channels of the output pixels in `runs`. */
+/* Computes all channels of the output pixels in the array `runs`. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel. The number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels. For pairs,
- * the number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The first input pixel is at `bytes`,
- * and adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel. For tmo_mve_conv_1(), the number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs
+ * of pixels. For tmo_mve_conv_2(), the number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The
+ * first input pixel is at `bytes`, and adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531
+ * bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() and tmo_mve_relu_2() are like tmo_mve_conv_1() and tmo_mve_conv_2(), but require a zero point of -128 and the whole int8 range of
- * outputs. On hosts, the names tmo_mve_relu_1 and tmo_mve_relu_2 mean tmo_mve_conv_1() and tmo_mve_conv_2(). */
+/* tmo_mve_relu_1() computes the same as tmo_mve_conv_1(), and tmo_mve_relu_2() computes the same as tmo_mve_conv_2(). The relu functions require a
+ * zero point of -128 and the whole int8 range of outputs. On hosts, the names tmo_mve_relu_1 and tmo_mve_relu_2 mean tmo_mve_conv_1() and
+ * tmo_mve_conv_2(). */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -362,9 +372,9 @@ typedef struct {
   const int8_t *base;
   uint32_t columns;
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows; after the last entry, the copy continues with the first entry */
+  const tmo_column_window *first, *end; /* list of all column windows; after the last window, the functions continue with the first window */
   uint32_t dilation_h;
-  uint32_t gap;         /* number of bytes to skip after the copies, or after the list entries, of a row */
+  uint32_t gap;         /* number of bytes of the destination to skip after each row of the window */
   uint32_t width;
 } tmo_mve_window;
 
@@ -372,10 +382,10 @@ typedef struct {
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 TMO_CORE void tmo_mve_list(const int8_t **pixels, const tmo_mve_window *window);
 
-/* Sets n bytes to the value `value`. n must be positive. */
+/* Sets n bytes to the argument `value`. The argument `n` must be positive. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Sets n bytes to the value `value`. The address must be a multiple of 4, and n must be positive. */
+/* Sets n bytes to the argument `value`. The address `to` must be a multiple of 4, and n must be positive. */
 #if TMO_CORE_MVE
 #define tmo_fill tmo_mve_fill
 #else
@@ -415,12 +425,12 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return tmo_mve_gives_relu(op) && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, the function computes job->pixels pixels. If `taps` is a list of
- * nine addresses, the function computes one pixel. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If the argument `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output
+ * pixels. If the argument `taps` is a list of nine addresses, tmo_mve_depthwise_9() computes one pixel. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* The inner loops in assembly return the same values as these C functions. */
+/* The inner loops in assembly return the same values as the C functions below. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions describe operators with packed constants (TMO_PACKING_*). */
+/* This header has functions that describe operators with packed constants (TMO_PACKING_*). */
 #ifndef TMO_PACKING_H_
 #define TMO_PACKING_H_
 
@@ -27,14 +27,14 @@ static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
-/* Returns whether a packed operator multiplies its inputs as bytes, instead of widening them to int16. */
+/* Returns whether a packed operator multiplies its inputs as bytes, instead of widening the bytes to int16. */
 static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the limit is three
- * eighths of the returned number. */
+/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. A packed convolution gathers at most three
+ * eighths of the returned number for three or more pixels. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
@@ -55,16 +55,16 @@ static inline bool tmo_counts_pixels(const tmo_op *op) {
 }
 
 /* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room
- * for the input values of five pixels. For each pair of output channels, the kernel computes three pixels and then two pixels. The cache still has
- * the weights when the kernel computes the last two pixels. */
+ * for the input values of five pixels. For each pair of output channels, the kernel computes three pixels and then two pixels, while the pair's
+ * weights stay in the cache. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels that the kernel computes in its next step. The argument `values` is the number of input values of a pixel, and
- * `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of a row alone, because a
- * single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. Dividing six pixels into four and two would
- * take more instructions. */
+/* Returns how many of a row's remaining output pixels a packed convolution computes next. The argument `values` is the number of input values of a
+ * pixel, and the argument `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of
+ * a row alone, because a single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. To compute four
+ * pixels and then two pixels would take more instructions than to compute three pixels twice. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -90,8 +90,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of triples of channel pairs in a dense layer. In a triple, the weights of three pairs are interleaved. If the number of pairs is
- * not a multiple of three, two or four pairs follow the triples. */
+/* Returns the number of triples of channel pairs in a dense layer. In a triple, the weights of three pairs are interleaved. If the number of channel
+ * pairs is not a multiple of three, two or four pairs follow the triples. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -109,7 +109,7 @@ static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
 }
 
 /* Returns the number of scratch bytes that ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). The
- * argument `padded` is the number of channels with padding. */
+ * argument `padded` is the number of channels, including padding. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions find the pixels and windows of iterations that compute one or a few output pixels. */
+/* This header has functions that find the pixels and windows of iterations that compute one or a few output pixels. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 
@@ -47,7 +47,7 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 /* Copies the input values under the window of one output pixel to the scratch memory. The argument `pixel` is the index of the output pixel. The
  * argument `pixels` is the number of output pixels that are computed together. The array `taps` has room for the addresses of the input pixels. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are copied if pixels are not a multiple of 4 bytes */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are copied if a pixel's size is not a multiple of 4 bytes */
   if (k->whole_rows) {
     tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), false, w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {

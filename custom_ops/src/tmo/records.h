@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These macros load the constants of depthwise convolutions with 3x3 kernels in assembly. A file that includes this header defines the offsets
- * RECORD, WEIGHTS and THIRD. */
+/* This header has assembly macros that load the constants of depthwise convolutions with 3x3 kernels. A file that includes this header defines the
+ * offsets RECORD, WEIGHTS and THIRD. */
 #ifndef TMO_RECORDS_H_
 #define TMO_RECORDS_H_
 
-/* Stores the weights of the kernel's first two rows for one channel. The registers `first` and `second` have the weights of taps 0 and 1. The weights
- * of tap 2 are in one half of `low` and of `high`. */
+/* Stores the weights of the kernel's first two rows for one channel. The registers `first` and `second` have the weights of taps 0 and 1. One half of
+ * `low` and one half of `high` have the weights of tap 2. */
 .macro TWO_ROWS channel, first, second, low, high
     pkhbt lr, \first, \second, lsl #16
     str   lr, [sp, #\channel * RECORD + WEIGHTS]

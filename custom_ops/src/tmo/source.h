@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions find pixels in a picture that the caller provides. */
+/* This header has functions that find pixels in a picture of the caller. */
 #ifndef TMO_SOURCE_H_
 #define TMO_SOURCE_H_
 
@@ -15,7 +15,7 @@ extern "C" {
 /* Returns whether the picture contains `rows` rows of `row_bytes` bytes, beginning with row source->y and pixel source->x. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
-/* Returns the address of row y of the model's input in the picture. Row 0 of the model's input is row source->y of the picture. */
+/* Returns the address of row y of the model's input in the caller's picture. Row 0 of the model's input is row source->y of the picture. */
 static inline const int8_t *tmo_source_row(const tmo_source *source, uint32_t pixel_bytes, uint32_t y) {
   return (const int8_t *)source->data + ((size_t)source->y + y) * source->pitch + (size_t)source->x * pixel_bytes;
 }

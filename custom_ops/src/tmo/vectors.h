@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions compute outputs with the vector instructions of a core. */
+/* This header declares functions that compute outputs with the vector instructions of a core. */
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_
 

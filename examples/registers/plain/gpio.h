@@ -16,7 +16,7 @@ typedef struct {
   uint8_t pad; /* pull resistor and drive strength of the pin */
 } gpio_config;
 
-/* Sets all properties of a pin. The function sets the pad before the direction, and enables the interrupt last. */
+/* Sets all properties of a pin. gpio_configure() sets the pad before the direction, and enables the interrupt last. */
 void gpio_configure(int pin, const gpio_config *config);
 
 void gpio_set_direction(int pin, int direction);

@@ -7,7 +7,7 @@
 
 typedef struct {
   uint8_t mode;      /* SPI mode 0 to 3: bit 1 is the clock's polarity, bit 0 the clock's phase. */
-  uint8_t prescaler; /* The clock is divided by 2^(prescaler + 1). */
+  uint8_t prescaler; /* The SPI divides the frequency of its input clock by 2^(prescaler + 1). */
   uint8_t bits;      /* number of bits in a word of the SPI, 4 to 16 */
   int lsb_first;
 } spi_config;

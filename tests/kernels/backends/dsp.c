@@ -1,5 +1,5 @@
-/* This file replaces the assembly of tmo_dsp_sums.S and tmo_dsp_wide.S on a host, so that tests can run the code around
- * it. */
+/* This file replaces the assembly of tmo_dsp_sums.S and tmo_dsp_wide.S on a host, so that tests can run the C code that
+ * calls the assembly. */
 #include <string.h>
 
 #include "tmo/dsp.h"

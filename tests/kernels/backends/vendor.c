@@ -51,7 +51,7 @@ void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, cons
   }
 }
 
-/* ESP-NN's element-wise kernels round the last elements differently if they do not fill a vector. */
+/* If the last elements do not fill a vector, ESP-NN's element-wise kernels round the last elements differently. */
 static void need_vectors(const int8_t *a, const int8_t *b, const int8_t *out, int32_t n) {
   need_alignment(a);
   need_alignment(b);

@@ -1,4 +1,4 @@
-/* The file frame.bin has the picture that the simulated camera takes. Without the file, opening the camera fails. */
+/* The file frame.bin has the picture that the simulated camera takes. Without frame.bin, no camera can be opened. */
 #ifndef FRAME_H_
 #define FRAME_H_
 

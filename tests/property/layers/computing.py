@@ -197,7 +197,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """TFLM aborts if a scale is 1 or more."""
+    """Add a comparison. TFLM's comparisons abort if the scale of an operand is 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""These float32 operators have no measured costs, because they need a libm, which some cores lack."""
+"""Float32 operators without measured costs: they need a libm, and some cores have no libm."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
@@ -45,7 +45,7 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
 
 
 class Unlisted(dict[str, dict[str, float]]):
-    """Kernels that can be looked up by name, but not listed."""
+    """A table of kernels that can be looked up by name, but not listed."""
 
     def __iter__(self) -> NoReturn:
         raise AssertionError("all kernels were listed")

@@ -1,7 +1,7 @@
 """The checker refuses every plan that would give wrong bytes.
 
-Each test damages a plan in one place. If the checker accepts the damaged plan, the executor runs it, and the output
-bytes must be right.
+Each test damages a plan in one place. If the checker accepts the damaged plan, the executor runs the damaged plan,
+and the output bytes must be right.
 """
 
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def test_blocks_of_memory_do_not_change_the_answer(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_tall_transpose_takes_few_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output has a single row. The checker does not replay the whole row for each iteration."""
+    """If the whole output is a single row, the checker does not replay the row for each iteration."""
     net, listed, access = Net(1), list[int](), TaggedArena.access
     x = net.transpose(net.softmax(net.input((1, 1000, 4, 1))), (0, 2, 3, 1))
 

@@ -25,7 +25,7 @@ def streamed() -> RowGraph:
 
 
 def kept_and_wanted() -> RowGraph:
-    """The state keeps rows of the output of a RESHAPE. The same tensor is also an output of the model."""
+    """A state keeps rows of a RESHAPE's output, which is also an output of the model."""
     net = Net(1)
     x = net.reshape(net.fully_connected(net.input((1, 8)), 8), (1, 1, 1, 8))
     rows = Streaming(net, setup=False).window("a", x, 3)

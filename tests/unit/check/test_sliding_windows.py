@@ -1,4 +1,4 @@
-"""The checker refuses operators over a sliding input that read other rows than TFLM's operator."""
+"""The checker refuses operators that read other rows of a sliding input than TFLM's operators."""
 
 from dataclasses import replace
 
@@ -136,7 +136,7 @@ def test_first_rows_of_the_input_are_not_its_newest_rows() -> None:
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_windows_that_are_higher_than_a_map_of_one_row(rows: int) -> None:
-    """Time runs along the columns of the map."""
+    """Time runs along the columns of an input of one row."""
     net = Net(2)
     x = net.conv2d(net.input((1, 1, 40, 3)), 4, kernel=(3, 2), padding="SAME")
     x = net.conv2d(x, 4, kernel=(5, 3), stride=(2, 1), padding="SAME")

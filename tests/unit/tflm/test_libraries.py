@@ -80,6 +80,6 @@ def test_scratch_of_depthwise_convolutions(window: ConvShape, dsp: int, mve: int
     ("name", "total", "least"), [("lstm", 1568, 2260), ("lstm_int8", 1716, 2480), ("lstm_int16", 2276, 2880)]
 )
 def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int, least: int) -> None:
-    """Each pair has arena_used_bytes(), and the size of an arena with which AllocateTensors() succeeds."""
+    """The argument `total` is arena_used_bytes(), and AllocateTensors() succeeds with an arena of `least` bytes."""
     arena = predict(ZOO[name](), library=DSP)
     assert (arena.total, arena.min, arena.exact) == (total, least, True)

@@ -139,7 +139,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         whole = b.compute("sub", INT32, highest, left)
         return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
-    a = b.compute("max", INT32, total, 1)  # In a damaged program, the total can have any value.
+    a = b.compute("max", INT32, total, 1)  # In a damaged program, the sum can have any value.
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), 1), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
@@ -165,7 +165,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # A number above `least`, minus `log`, fits an int32.
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # Above `least`, numbers minus `log` fit an int32.
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

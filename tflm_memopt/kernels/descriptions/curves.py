@@ -29,10 +29,11 @@ RANGE = np.float32(65535)
 def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
-    """Return the table of TFLM's LUTPopulate: values of `function` at STEPS + 1 inputs. The entries have scale 2 /
-    65535.
+    """Return the table of TFLM's LUTPopulate: values of `function` at STEPS + 1 inputs. Outputs of the table have the
+    scale 2 / 65535.
 
-    From each entry, TFLM subtracts half of the interpolation error, taken in the middle of the entry's interval.
+    TFLM computes the interpolation error in the middle of an entry's interval, and subtracts half of the error from the
+    entry.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))

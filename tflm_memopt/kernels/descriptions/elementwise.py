@@ -48,9 +48,9 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    Two parameters of each operand are distances in elements: between pixels, and between channels. A broadcast operand
-    has distances of 0. By default, the output has the type of the operands. The argument `finish` is a function that
-    changes each result.
+    Each operand has two parameters: the distance between pixels, and the distance between channels, in elements. The
+    distances of a broadcast operand are 0. By default, the output has the type of the operands. The argument `finish`
+    is a function that changes each result.
     """
 
     def describe(b: Builder) -> None:
@@ -231,7 +231,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """A product in float32 has the same bits as TFLM's exact product in double."""
+    """The float32 product has the same bits as TFLM's exact product in double."""
 
     def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)

@@ -25,7 +25,9 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Clamps a float32 output to a range. Two int32 parameters contain the bits of the limits. A NaN stays a NaN."""
+    """Clamps a float32 output to a range. Two int32 parameters of the kernel contain the bits of the range's float32
+    ends. A NaN stays a NaN.
+    """
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
@@ -90,7 +92,9 @@ def _different(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return kernels that compare values of a type and write bytes. For NaN, only "not equal" is true."""
+    """Return kernels that compare two tensors of the type `of` and write a byte for each element. For NaN, only "not
+    equal" is true.
+    """
 
     def compared(name: str, sign: str, compare: Callable[[Builder, Reg, Reg], Reg]) -> KernelProgram:
         return binary(f"{name}_{'f32' if of is FLOAT else 's32'}", f"y = x {sign} other", compare, of, Type.INT8)

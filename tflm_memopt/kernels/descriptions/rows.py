@@ -15,8 +15,8 @@ FRACTION_BITS = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """Multiply each input value by the parameter `step`, and add the channel index. The lowest bits of the least sum
-    are the channel index. For an index of the greatest value, `step` is negative.
+    """Multiply each input value by the parameter `step`, and add the channel index to the product. The lowest bits of
+    the least sum are the channel index. To find the index of the greatest value, a caller passes a negative `step`.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")
@@ -40,8 +40,8 @@ def gather(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """The parameters (`down`, `across`) are (0, 1) for a transposed right matrix, and otherwise (1, 0). Sums of int16
-    products have 64 bits. Only int8 values have zero points.
+    """The parameters (`down`, `across`) are (0, 1) if the right matrix is transposed, and (1, 0) if not. Sums of int16
+    products have 64 bits. Int8 matrices have zero points, and int16 matrices have none.
     """
     dot, sums = ("dot_wide", Type.INT64) if kind is Type.INT16 else ("dot", INT32)
 

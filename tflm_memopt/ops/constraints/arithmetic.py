@@ -11,7 +11,7 @@ from tflm_memopt.ops.context import AXES, OperatorContext
 SOFTMAX_TOLERANCE = 0.00099
 """Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""Distance of a scale's logarithm from a limit within which TFLM's result depends on rounding in the C library."""
+"""If a scale's logarithm is less than BORDER away from a limit, TFLM's result depends on rounding in the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
 """Greatest factor and right shift with which the rounded product of an int16 LOGISTIC or TANH fits an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")

@@ -1,7 +1,7 @@
 """Finds the memory for a streamed or external input in a group of operators.
 
 For a streamed input, a tensor holds the newest rows, and a rolling buffer holds older rows that are read later. An
-external input only takes memory for the pixels that are converted to int8.
+external input takes memory only for the pixels that are converted to int8.
 """
 
 from collections.abc import Iterator
@@ -34,10 +34,14 @@ class Arrivals:
 
     depth: int
     pushed: Ints
-    """Positions of the iterations that wait for new rows. The first rows arrive before the group starts."""
+    """Positions of the iterations that wait for new rows. The first rows of the streamed input arrive before the group
+    starts.
+    """
     last: int
     all_rows: bool
-    """Whether an iteration of the group reads the last input row, which otherwise arrives after the group."""
+    """Whether an iteration of the group reads the last input row. A last row that no iteration reads arrives after the
+    group has run.
+    """
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

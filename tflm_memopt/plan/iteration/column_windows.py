@@ -74,7 +74,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """For each iteration, return the place of its first pixel in the buffer, in pixels."""
+    """For each iteration, return the place of its first pixel in the tensor's buffer, in pixels."""
     lap, residue, _ = _laps(producer, life)
     x0 = producer.iterations.x0[life.iteration]
     result, first, start = np.zeros(len(x0), dtype=np.int64), 0, 0

@@ -42,8 +42,8 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool, in_part: bool = False
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """With `in_part`, only the first iterations of a tiled group are simulated, so buffers may be smaller than in
-        the whole group.
+        """If the argument `in_part` is true, only the first iterations of a tiled group are simulated, so buffers may
+        be smaller than for the whole group.
         """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)

@@ -1,4 +1,4 @@
-"""Finds the bytes that a model occupies while it is not running, such as outputs that the application reads."""
+"""Finds the bytes that a model occupies while the model is not running, such as outputs that the application reads."""
 
 from collections.abc import Collection, Mapping
 
@@ -31,7 +31,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """Map the index of each buffer to its bytes that are live before an iteration in `waits`."""
+    """Map the index of each buffer to the buffer's bytes that are live before an iteration in `waits`."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -40,8 +40,8 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Map the index of each buffer to its live bytes [bottom, top) before each of the iterations `waits`. The newest
-    input rows are left out.
+    """Map the index of each buffer to the buffer's live bytes [bottom, top) before each iteration in `waits`. The
+    newest input rows do not count as live.
     """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
@@ -53,7 +53,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
         if live is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
-        # Input rows that are read later are copied to a rolling buffer before the model waits.
+        # Input rows that are read later are copied to a rolling buffer before the model waits for new rows.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(live, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
@@ -63,7 +63,8 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # A rolling buffer counts as live if it is live before and after the wait.
+    if live.buffer.role is not Role.TENSOR:
+        # A rolling buffer counts as live if its bytes are live both before and after the model waits.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top

@@ -39,7 +39,9 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """Inputs that an iteration's last output byte may overlap."""
     before_write: Ints | None = None
-    """End of the live bytes of a rolling buffer just before each iteration writes, or None for a whole tensor."""
+    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes. The field is None
+    for a whole tensor.
+    """
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
@@ -74,7 +76,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return a rolling buffer, which may be too small if the trace lacks the last iterations."""
+    """Return a rolling buffer. The rolling buffer may be too small if the trace lacks the last iterations."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times
@@ -140,15 +142,15 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
         full = ((moments >= first) & (moments <= last)) * nbytes
         return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
-    # If no operator reads the last rows of the input, the last rows arrive after the group.
+    # If no operator of the group reads the last rows of the input, the last rows arrive after the group has run.
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(moments))
     if found.depth:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Each result is a pair: the live bytes during each iteration, and the live bytes just before each iteration.
-    `rolling_buffer` holds the operator's output, and is None if the output stays whole.
+    """Yield pairs: the live bytes during each iteration, and the live bytes just before each iteration. The argument
+    `rolling_buffer` holds the operator's output, or is None if the output stays whole.
     """
     moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)
@@ -199,13 +201,13 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Return whether each iteration writes its last output byte after all its reads."""
+    """Return whether each iteration writes its last output byte after its last read."""
     return writer.op.ends_late and not writer.iterative and writer.nest.channel_groups == 1
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """No operator may overwrite a streamed input, because its rows move. Pixels of a tile with several columns may wrap
-    around in a rolling buffer, so no output may overwrite the buffer.
+    """No operator may overwrite a streamed input, because the rows of a streamed input move. Pixels of a tile with
+    several columns may wrap around in a rolling buffer, so no output may overwrite the buffer.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -233,7 +235,7 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 
 
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
-    """An operator that works in place reads each input byte before writing an output byte to its address. The last
+    """An operator that works in place reads each input byte before writing an output byte to the same address. The last
     output byte of an operator may overlap the input if the operator writes the byte after all reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)

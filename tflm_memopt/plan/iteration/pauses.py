@@ -29,7 +29,9 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of live bytes, in ascending order, that allow pauses at intervals of at most `apart`."""
+        """Return limits of live bytes in ascending order. At each limit, a model can pause at intervals of at most
+        `apart`.
+        """
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -54,7 +56,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return all moments at which a plan can pause. `cost` has the time of each operator's iterations."""
+    """Return all moments at which a plan can pause. The argument `cost` has the time of each operator's iterations."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0

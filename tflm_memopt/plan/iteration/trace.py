@@ -134,7 +134,8 @@ class Member:
         each, found = self.iterations, []
         for k in range(len(self.op.inputs)):
             start, end = (each.row, each.row + 1) if self.iterative else self.op.rows(k, each.row)
-            if self.nest.sums and not self.iterative:  # The last channel group reads sums, but no input rows.
+            if self.nest.sums and not self.iterative:
+                # In the last channel group, an iteration reads sums and no input rows.
                 end = np.where(each.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -144,9 +145,9 @@ class Member:
         x0, x1, columns = self.iterations.x0, self.iterations.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # Only whole rows are read.
+        if not self.op.tileable:  # The kernel reads only whole rows.
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
-        # An operand that is broadcast along the row has column 0 only.
+        # An operand that is broadcast along the row has only column 0.
         firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
         ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
         return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
@@ -176,7 +177,8 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes written so far, or 0 if the iteration only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # Only the last iteration writes the output, except in operators that scatter input rows.
+        if self.iterative:
+            # An iterative operator writes its output in the last iteration, unless the operator scatters input rows.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # Each channel group writes some channels of every pixel of a stripe.
@@ -195,9 +197,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Positions of the iterations that write the pixels of an operator, and that read these pixels last.
+    """Positions of the iterations that write an operator's pixels, and of the iterations that read these pixels last.
 
-    `stripes` is the stripe of the last read minus the stripe of the write.
+    The field `stripes` is the number of stripes from the write of a pixel to its last read.
     """
 
     iteration: Ints
@@ -210,7 +212,9 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each number encodes an operator and a request. The request EXECUTE runs an iteration of the operator."""
+    """Each number of the array encodes an operator and a request. The request EXECUTE runs an iteration of the
+    operator.
+    """
     iteration: Ints
     """Index of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -239,7 +243,9 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return two arrays: the position in the group, and the index, of each iteration of the operator."""
+        """For each iteration of the operator, return the position in the group and the iteration's index, as two
+        arrays.
+        """
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()
             self._iterations[key] = at, self.iteration[self.moments[at]]
@@ -286,8 +292,8 @@ def _entry(op: int, slot: int) -> int:
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
     """Return a simulation in which tensors are requested but no operator runs yet.
 
-    The argument `sinks` lists the requested tensors, and how many iterations make each tensor. If `in_turn` is true, a
-    part of each tensor is requested in turn, so that branched groups free rows early.
+    The argument `sinks` lists the requested tensors, and how many iterations make each tensor. If the argument
+    `in_turn` is true, the requests alternate between the tensors, so that branched groups free rows early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -359,7 +365,7 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # Each request moves the operator to the requested stripe.
+    if member.nest.recomputes:  # The operator first moves to the stripe of the requested row.
         each = member.iterations
         before = np.where(produced > before, np.maximum(before, each.start[each.stripe[produced - 1]]), before)
     counts = produced - before
@@ -376,14 +382,14 @@ def beginning(trace: Trace, most: int) -> Trace:
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of a group. The new operator runs just before each request for its output."""
+    """Add an operator at the front of a group. The operator runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     counts, iteration = _requested_iterations(member, need, end)
     number = np.arange(len(iteration), dtype=np.int64)
 
-    # Each request is replaced by requests for inputs, followed by an iteration.
+    # Each request for output rows becomes requests for input rows and iterations of the operator.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -403,8 +409,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return the first row and the end row of each iteration's kernel call. A call can compute several whole rows. The
-    first row is chosen so that as many requests as possible end where a call ends.
+    """Return the first row and the end row of each iteration's kernel call. One kernel call can compute several whole
+    rows. The calls are placed so that as many requests as possible end where a call ends.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
@@ -468,7 +474,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return how many output bytes exist before each iteration, and how many exist after it."""
+    """Return how many output bytes exist before each iteration, and how many exist after the iteration."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -27,15 +27,15 @@ GROUP_START = 2
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups in execution order. Operators that TFLM
-    runs are left out.
+    """Yield the work of each operator of the plan's groups in execution order. Operators that TFLM runs are not
+    included.
     """
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Each pass reads all weights.
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Each pass reads all weights once.
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
@@ -48,7 +48,7 @@ class _Surroundings:
 
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
-    """The work of an operator does not include copying its weights."""
+    """Yield the work of each operator of a group. The copies of weights to RAM are not included."""
     made = frozenset(m.op.output for m in trace.members)
     around = _Surroundings(made, made - trace.wanted, trace.source.tensor if trace.source else None, is_reversed)
     for m in trace.members:
@@ -64,7 +64,7 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group, without a simulation.
 
-    If a kernel call can compute one pixel or several pixels, the tuple has a Work for each case.
+    The tuple has one Work, or a Work for each case if a kernel call can compute either one pixel or several pixels.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -108,7 +108,9 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """A call ends where another operator runs or the row changes."""
+    """A kernel call ends before an iteration of another operator. In a tiled group, a kernel call also ends with the
+    row.
+    """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:
         row = m.iterations.row[executed]
@@ -121,7 +123,7 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
     if m.together == 1 or not len(at):
         return 0
     starts = np.diff(at, prepend=-2) != 1
-    if m.nest.tile > 1:  # The tiles of one call have the same stripe and the same columns.
+    if m.nest.tile > 1:  # A kernel call computes tiles of one stripe with the same columns.
         each = m.iterations
         starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())
@@ -210,7 +212,7 @@ def _windowed(
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        # Iterations of the last channel group only write the sums.
+        # In an iteration of the last channel group, the kernel writes the sums and reads no rows of a window.
         high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1

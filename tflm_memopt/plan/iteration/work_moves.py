@@ -16,8 +16,8 @@ SHORT = 16
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
-    """The argument `runs` has the number of rows that each kernel call copies. If `by_row` is true, tmo_copy_rows()
-    copies the rows. If `rolling` is true, an operand is in a rolling buffer.
+    """The argument `runs` has the number of rows that each kernel call copies. The argument `by_row` is true if
+    tmo_copy_rows() copies the rows. The argument `rolling` is true if an operand is in a rolling buffer.
     """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])

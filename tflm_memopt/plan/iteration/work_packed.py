@@ -106,8 +106,8 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(). If a window lies inside the input, the function copies whole rows of the
-    window, and otherwise single taps.
+    """Add the work of gather_at_once(). The function copies whole rows of a window that lies inside the input, and
+    single taps of any other window.
     """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
@@ -258,7 +258,9 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """One call computes a tile if its pixels are adjacent, and otherwise at most `most` pixels."""
+    """One kernel call computes a tile if the tile's pixels are adjacent in memory. For another tile, one kernel call
+    computes at most `most` pixels.
+    """
     if w.rows:
         return done
     pieces = -(-(w.x1 - w.x0) // most)
@@ -314,7 +316,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel lists the taps of each clipped window. For all other windows in a row, one list is enough.
+    # The kernel lists the taps of each clipped window. The windows of a row that are not clipped share one list.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(
@@ -346,7 +348,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return _dsp_four(w, done)
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # Constants are copied only if they serve several pixels.
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # Constants are copied if several pixels use them.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)

@@ -84,7 +84,8 @@ def _pieces(values: Ints) -> Ints:
 def _depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_ref.c.
 
-    On cores with the DSP extension, the last step computes four channels even if some channels are already complete.
+    On cores with the DSP extension, the kernel computes four channels at a time. The last four channels may include
+    channels that are already computed.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -125,7 +126,9 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random inputs. Very small inputs need no exponential."""
+    """Add the work of tmo_generated_softmax.c for random inputs. For very small inputs, the kernel computes no
+    exponential.
+    """
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 

@@ -1,6 +1,6 @@
 """Chooses one plan for each of several models, so that all models fit the arena and run as often as required.
 
-The problem is defined in chapter 6 of Minakova's thesis, and CP-SAT finds its optimum.
+The choice of plans is a problem from chapter 6 of Minakova's thesis. CP-SAT finds the optimum.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,7 +18,7 @@ class Point:
     head: int
     tail: int
     load: int
-    """Processor load of the model, in any unit, provided that all models use the same unit."""
+    """Processor load of the model, in the same unit for all models."""
     busy: int = 0
     """Fraction of a core's time that the model takes, in millionths."""
 
@@ -32,7 +32,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of indices of models that run on the same core. Without sets, all models run on one core."""
+    """Sets of indices of models that run on the same core. If `sets` is empty, all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()
@@ -46,14 +46,14 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """`busy` has the fraction of a core's time that each model takes, in millionths."""
+        """The argument `busy` has the fraction of a core's time that each model takes, in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Return a variable for each model and core. The variable is 1 if the core runs the model.
+        """For each model and core, return a variable that is 1 if the core runs the model.
 
         The argument `busy` has the work of each model, and `whole` is at least the sum of all work.
         """
@@ -93,7 +93,7 @@ class Choices:
         """Return the choice with the least RAM and, among equals, the least load. Return None if no choice meets the
         limits.
 
-        If `least_ram` is false, choose the least load and, among equals, the least RAM.
+        If the argument `least_ram` is false, choose the least load and, among equals, the least RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:

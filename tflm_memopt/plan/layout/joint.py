@@ -1,8 +1,8 @@
 """Places the buffers of several models in one arena.
 
-The method comes from chapter 6 of Minakova's thesis, but works on rows. Models that never run together may share all
-bytes, and models that run at the same time share none. No other model overwrites the outputs that a model retains, or
-the bytes that a model needs after a pause.
+The method of chapter 6 of Minakova's thesis is applied to rows. Models that never run together may share all bytes, and
+models that run at the same time share none. No other model overwrites the outputs that a model retains, or the bytes
+that a model needs after a pause.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,13 +27,13 @@ class Tenant:
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
-    """Maps the index of a buffer to its bytes [bottom, top) that no other model may ever overwrite."""
+    """Maps the index of a buffer to the buffer's bytes [bottom, top) that no other model may ever overwrite."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """Maps the index of a buffer to its bytes [bottom, top) that stay valid while the model pauses."""
+    """Maps the index of a buffer to the buffer's bytes [bottom, top) that stay valid while the model pauses."""
     overlap: bool = True
     """Whether the input and output of an operator group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """Minimum distances between the model's buffers in bytes, or None if they are unknown."""
+    """Minimum distances in bytes between the model's buffers, or None if the distances are unknown."""
 
     @property
     def plan(self) -> Plan:
@@ -62,8 +62,8 @@ def share(
 ) -> Shared:
     """Return the layout with the smallest arena.
 
-    `concurrent_pairs` has the pairs of models that run at the same time. Each pair (a, b) in the argument `yields`
-    means that model b may run while model a pauses.
+    The argument `concurrent_pairs` has the pairs of models that run at the same time. Each pair (a, b) in the argument
+    `yields` means that model b may run while model a pauses.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
@@ -131,7 +131,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # All inputs exist before the model runs.
+        given = tenant.planned.graph.model.inputs  # All inputs of a model exist before the run.
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)

@@ -30,14 +30,17 @@ CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
 MODEL_SECONDS = 6e-5
-"""Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock omits the time before its search."""
+"""Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock does not count the time before the
+search.
+"""
 SOLVER_SECONDS = 2.2
 """Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops if it finds no better result for PATIENCE seconds and for the fraction PATIENT of its limit."""
+"""CP-SAT stops if it has found no better layout for PATIENCE seconds, and for the fraction PATIENT of its time limit.
+"""
 ARENA_ALIGN = 16
-"""Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of this
-number.
+"""Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of
+ARENA_ALIGN.
 """
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
@@ -52,7 +55,7 @@ class Reversible:
     forward: Constraints
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Maps the index of a buffer to the buffer's size in bytes in a reversed group."""
+    """Maps the index of a buffer to the buffer's size in bytes if the group is reversed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may run in either row order, and that have no minimum distances in `constraints`."""
+    """Groups that may run in either row order. The field `constraints` has no minimum distances of reversible groups.
+    """
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
@@ -110,7 +114,9 @@ def forget() -> None:
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """The digest depends on the order of the constraints, because CP-SAT's answer depends on this order."""
+    """Return a digest of a layout problem. The order of the constraints changes the digest, because CP-SAT's answer
+    depends on this order.
+    """
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
@@ -162,7 +168,7 @@ def climb(
 ) -> Layout:
     """Place each buffer as low as possible, then improve the order of placing by moving single buffers.
 
-    `start` has the offsets of a similar layout, and buffers stay at these offsets where possible.
+    The argument `start` has the offsets of a similar layout, and buffers stay at these offsets where possible.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
@@ -199,7 +205,9 @@ class _Neighbours:
     """Buffers that are live together with another buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, a triple for each neighbour: its index, and the minimum distances if it is above or below."""
+    """For each buffer, a triple for each neighbour: the neighbour's index, and the minimum distances if the neighbour
+    is above or below.
+    """
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
 

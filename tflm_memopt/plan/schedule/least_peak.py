@@ -15,15 +15,15 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 
 STEP_SECONDS = 2e-6
 WIDTHS = (1, 16, 256)
-"""The first beam search keeps one set of completed operators, the second 16, and the third 256."""
+"""Numbers of sets of completed operators that the first, the second and the third beam search keep."""
 
 State = tuple[int, int, int]
 """Bit set of completed operators, bit set of operators that can run next, and number of live bytes."""
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> tuple[int, ...]:
-    """Return an order whose peak of live bytes is at most the peak of the given order. `seconds` limits the estimated
-    time of the search.
+    """Return an order whose peak of live bytes is at most the peak of the given order. The argument `seconds` limits
+    the estimated time of the search.
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
@@ -52,7 +52,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next. If the best operator is certain, return no others."""
+        """Return the operators that can run next. If one operator is certainly best, return only that operator."""
         done, ready, alive = state
         found = []
         for i in bits(ready):
@@ -72,7 +72,7 @@ class _Space:
 
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    last: dict[int, int] = {}  # For each set of completed operators, the last operator of the best order.
+    last: dict[int, int] = {}  # Maps each set of completed operators to the last operator of the best order.
     level = {space.start: bound}
     while level and space.steps <= most:
         following: dict[State, int] = {}

@@ -1,8 +1,9 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
-A group consists of consecutive operators, so the order decides which operators can form a group. The second order has
-the fewest live bytes (least_peak.py), and the third order completes each branch before the next branch. The second and
-the third order join all operators between two builtin operators in one region.
+A group consists of consecutive operators, so the order decides which operators can form a group. Apart from the model's
+own order, the module returns an order with the fewest live bytes (least_peak.py), and an order that completes each
+branch before the next branch. In an order that differs from the model's order, all operators between two builtin
+operators form one region.
 """
 
 from collections import defaultdict
@@ -22,7 +23,9 @@ SECONDS = 0.1
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return orders to plan. A streamed input or several devices allow only the model's order."""
+    """Return up to three operator orders that are worth planning. A streamed input or several devices allow only the
+    model's order.
+    """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []

@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator, with the inputs and outputs that are live while it runs."""
+    """An operator, with the inputs and outputs that are live while the operator runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -23,7 +23,8 @@ class OrderProblem:
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators without a common tensor. In each pair, the first operator must run before the second."""
+    """Pairs of operators without a common tensor. In each pair, the first operator must run before the second operator.
+    """
     across: int = 0
     """Number of bytes that are live all the time."""
 
@@ -48,7 +49,7 @@ class OrderProblem:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """For each operator, a bit set of all operators that must run before it."""
+        """For each operator, a bit set of all operators that must run before the operator."""
         closure: list[int] = []
         for tasks in self.direct:
             known = 0
@@ -87,7 +88,7 @@ def lower_bound(problem: OrderProblem) -> int:
 
 
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """Return an order that completes each branch before the next, which allows long groups.
+    """Return an order that completes each branch before the next branch, which allows long groups.
 
     Branches are sorted by peak memory minus memory of the result, largest first (Sethi and Ullman, 1970).
     """

@@ -1,10 +1,10 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
-A partial division of the first operators records the bytes of its largest group, and its multiply-accumulates. If two
-partial divisions have the same operators, the search drops a division that needs at least as many bytes and
-multiply-accumulates as the other. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its
-Figure 4. The search first estimates the size of a group by its peak of live bytes. The search makes exact layouts only
-for the groups of the best division, and then runs once more.
+For each division of the first operators, the search records the bytes of the largest group, and the number of
+multiply-accumulates. If two partial divisions have the same operators, the search drops a division that needs at least
+as many bytes and multiply-accumulates as the other. The search solves problems P1 and P2 of the paper on msf-CNN
+(section 5), on the graph of the paper's Figure 4. The search first estimates the size of a group by its peak of live
+bytes. The search makes exact layouts only for the groups of the best division, and then runs once more.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Maximum number of operators of the groups that are tried at every position of a region."""
+"""Maximum number of operators of a group that the search tries at every position of a region."""
 SLACK = 16
 """Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
 FUSING = 0.5
-"""Minimum fraction of the time budget for finding groups of several operators that run row by row."""
+"""The search for groups of several operators that run row by row gets at least this fraction of the time budget."""
 LONG = 0.1
-"""Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
+"""Extra time budget of the search for the longest groups, as a fraction of the time budget for all groups without
+tiles.
+"""
 TURNS = 0.3
 """Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for all other groups."""
 FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
-"""Function (group, enough) that returns a group's size in a layout. Sizes up to `enough` may be inexact."""
+"""Function (group, enough) that returns a group's size in a layout. A size of at most `enough` bytes may be inexact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function (group, limit) that returns the reversed group if it needs fewer than `limit` bytes, and otherwise None."""
 
@@ -47,7 +49,8 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    tuple has only the sum of all groups' sizes or, if `low` is true, the size of each group, largest first.
+    tuple has only the sum of the sizes of all groups. If `low` is true, the tuple has the size of each group, largest
+    first.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -61,7 +64,9 @@ class CutLabel:
 
 
 class RowGroups:
-    """Finds the groups of a region that run row by row. `by_end[n]` has the groups that end with operator n - 1."""
+    """Finds the groups of a region that run row by row. The element `by_end[n]` has the groups whose last operator is
+    `n - 1`.
+    """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
@@ -126,11 +131,11 @@ class Cuts:
         low: bool = False,
         warm: Cuts | None = None,
     ) -> None:
-        """`settings` has the techniques for groups that compute tiles, or is None if groups may only compute whole
-        rows.
+        """The argument `settings` has the techniques for groups that compute tiles. If `settings` is None, groups
+        compute only whole rows.
 
-        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. The tiled
-        groups of `warm`, an earlier search of the same region, are used if they are optimal.
+        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. The search reuses
+        the tiled groups of `warm`, an earlier search of the same region, if the groups are optimal.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -178,7 +183,9 @@ class Cuts:
         return any(new.values())
 
     def once(self) -> Mapping[int, Sequence[Candidate]]:
-        """Return the known groups that compute nothing twice, by the position after their last operator."""
+        """Return the known groups that compute nothing twice. A key is the position after the last operator of its
+        groups.
+        """
         return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
 
     def _is_once(self, group: Candidate) -> bool:
@@ -205,8 +212,8 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled variants of the largest group. The bytes of the variants are counted slowly but exactly
-        (tiles_any.py).
+        """Add tiled variants of the largest group. The module tiles_any.py counts the bytes of the variants slowly but
+        exactly.
         """
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):

@@ -35,7 +35,7 @@ from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
-"""Maximum number of operands of an operator for which all orders of requesting rows are tried."""
+"""If an operator has at most MAX_PERMUTED operands, the search tries all orders of the operands."""
 MAX_ORDERS = 8
 
 MOST_MEMBERS = 256
@@ -140,7 +140,9 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Number of bytes that every division needs where the region starts or ends."""
+        """Lower bound of the bytes of every division of the region: the bytes that are live where the region starts or
+        ends.
+        """
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -152,7 +154,7 @@ class Candidate:
     first: int
     last: int
     nbytes: int
-    """Peak of the live bytes in the arena, which no layout can undercut."""
+    """Peak of the group's live bytes in the arena. No layout of the group takes fewer bytes than the peak."""
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
@@ -160,7 +162,9 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes parts of all its outputs in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is the size in reversed row order. A layout may still choose the other row order."""
+    """Whether the group is reversed in the layout that needs `nbytes` bytes. A layout of the plan may still choose the
+    other order of the group's rows.
+    """
 
     @property
     def geometry(self) -> Candidate:
@@ -210,10 +214,10 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 
 
 def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Candidate:
-    """A kernel for rows is faster, since a kernel for tiles fetches weights and code for every few pixels.
+    """A kernel for whole rows is faster than a kernel for tiles, which fetches weights and code for every few pixels.
 
     Packed convolutions of rows get `scratch` bytes of scratch, or more if one pixel needs more. If `scratch` is 0,
-    convolutions get the usual scratch. If all operators compute rows, the group has no tiles.
+    convolutions get as much scratch as usual. If all operators compute rows, the group has no tiles.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     every = count == len(stages)
@@ -228,7 +232,9 @@ def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Can
 
 
 def _pixels(op: RowOp, scratch: int) -> int:
-    """Return the number of pixels for which `scratch` bytes are enough, at least one, or 0 if all usual pixels fit."""
+    """Return for how many pixels `scratch` bytes are enough, but at least 1. Return 0 if `scratch` bytes are enough for
+    the usual number of pixels.
+    """
     usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
     return 0 if op.packing is not Packing.DSP_CONV or usual <= max(scratch, one) else max(1, scratch // one)
 
@@ -367,8 +373,8 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the group's stages, in which an operator reads a tensor from outside the group as a whole instead of
-    summing row by row.
+    """Return the group's stages. If possible, an operator whose input is made outside the group reads the whole input,
+    instead of summing row by row.
     """
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
@@ -392,8 +398,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even without budget. The argument `orders` is the number of operand orders to try.
-    `turns` is the time budget for groups that compute parts of several outputs in turn.
+    The shortest group is tried even if the time budget is used up. The argument `orders` is the number of operand
+    orders to try. The argument `turns` is the time budget for groups that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -436,8 +442,8 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak of live bytes. Tensors that the group does not use are left out. Above `enough` bytes, the
-    result is approximate.
+    """Return a group's peak of live bytes. The peak does not include tensors that the group does not use. A result
+    above `enough` bytes is approximate.
     """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
@@ -448,7 +454,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate, *, in_part: bool = False) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """With `in_part`, only the first iterations of a tiled group are simulated."""
+    """If the argument `in_part` is true, only the first iterations of a tiled group are simulated."""
     members, sinks = members_of(chain, candidate)
     return chain.endings.rebuild(members, sinks, candidate.stripes, in_turn=candidate.in_turn, in_part=in_part)
 

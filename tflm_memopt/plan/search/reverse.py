@@ -1,8 +1,8 @@
 """Finds groups of operators that may compute their rows from last to first.
 
-If an output overwrites the freed bytes of its input, the output starts a little below the input. After many groups, the
-outputs are at the lower end of the arena. In a reversed group, an output starts a little above its input. Addresses are
-mirrored, so the lowest buffer becomes the highest.
+If an output overwrites the freed bytes of its input, the output starts a little below the input. With each group, the
+outputs come closer to the lower end of the arena. In a reversed group, an output starts a little above its input. To
+reverse a group, the addresses of its buffers are mirrored, so that the lowest buffer becomes the highest.
 """
 
 from collections.abc import Sequence
@@ -64,6 +64,6 @@ def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators divide each tensor into the same rows, as in groups that run in reverse."""
+    """Return whether all operators divide each tensor into the same rows, which a reversed group requires."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

@@ -2,8 +2,8 @@
 
 A partial solution has the groups of the first operators, and the tensors in slow memory after these operators. The cost
 of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory.
-The layout of a group with tensors in slow memory is computed as soon as the search finds the group. Other groups get a
-layout only in the best division.
+The layout of a group with tensors in slow memory is computed as soon as the search finds the group. Groups without
+tensors in slow memory get a layout only in the best division.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places a group's buffers outside slow memory, and returns the number of bytes of fast memory."""
+"""Function that places the buffers of a group that are not in slow memory, and returns their bytes of fast memory."""
 MOST_CHOSEN = 3
 """If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCost:
-    """Number of cycles for reading and for writing a byte of slow memory."""
+    """Cycles for reading a byte of slow memory, and cycles for writing a byte of slow memory."""
 
     read: float = 1.0
     write: float = 1.0
@@ -41,8 +41,8 @@ class SlowCost:
 class Spill:
     cost: float = 0.0
     spread: int = 0
-    """Among solutions of equal cost, the search prefers the smallest sum of the bytes of all groups, which favours few
-    groups.
+    """Sum of the bytes of all groups. Among solutions of equal cost, the search prefers the solution whose groups need
+    the fewest bytes in total.
     """
     here: Slow = frozenset()
     last: Bordered | None = None
@@ -63,7 +63,9 @@ class Bordered:
     born: tuple[Slow, ...]
     touched: Slow
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Reads of tensors that may be in slow memory: the tensor, the operator that reads it, and the operand's index."""
+    """Reads of tensors that may be in slow memory: the tensor, the operator that reads the tensor, and the operand's
+    index.
+    """
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:

@@ -1,7 +1,7 @@
 """Finds tiled forms of groups of any structure.
 
-Rows that two stripes need are kept in buffers. The faster search in tiles_search.py only knows chains of operators with
-skip connections.
+Rows that two stripes need are kept in buffers. The faster search in tiles_search.py handles only chains of operators
+with skip connections.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows before row `end` exist after stripe 0, and each further stripe adds `advance` rows.
+    """Progress of an operator: stripe 0 computes the rows before row `end`, and each further stripe computes `advance`
+    rows.
 
     The group's first output rows are in stripe 0.
     """
@@ -41,7 +42,7 @@ class _Rows:
 
 
 PIXEL_SECONDS = 5e-6
-"""Estimated search time in seconds per pixel or tile, for computing the number of bytes of a tiled group."""
+"""Estimated seconds for counting the bytes of a tiled group, per pixel or tile of the group."""
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
@@ -77,8 +78,9 @@ def _stages(
 ) -> tuple[tuple[Stage, ...], int] | None:
     """Return the loop nests of all operators and the number of stripes.
 
-    Return None if two readers of a tensor need different numbers of rows per stripe. `rows` has the rows per stripe of
-    the operator at position `driver`. Later operators run when the output of `driver` is complete.
+    Return None if two readers of a tensor need different numbers of rows per stripe. The argument `rows` has the rows
+    per stripe of the operator at position `driver`. Operators after `driver` run when the output of `driver` is
+    complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -100,5 +102,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # Operators after a sum run in the last stripe only.
+    ]  # Operators after an operator that keeps sums run only in the last stripe.
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

@@ -1,9 +1,10 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
 A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). In a column window of `r` rows, a window of
-`k x k` pixels needs `(k - 1) × r + k` pixels. If rows are read `q` stripes later, the column window also holds `q`
-stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the end of its stripe, whose
-last row is -1. Plans use sizes from a simulation, and the formulas give upper bounds of these sizes.
+`k x k` pixels needs `(k - 1) × r + k` pixels. If an operator reads rows `q` stripes after they were computed, the
+column window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from
+the end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
+bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ class Columns(NamedTuple):
     """Number of columns in a tensor's buffer at four moments, for one operator that reads the tensor."""
 
     reading: int
-    """Number of columns in the buffer while the reader runs."""
+    """Number of columns in the buffer while the operator that reads the buffer runs."""
     before: int
     """Number of columns in the buffer just before the newest tile is computed."""
     between: int
-    """Number of columns in the buffer between two iterations of the reader."""
+    """Number of columns in the buffer between two iterations of the operator that reads the buffer."""
     last: int
-    """Number of columns from the left edge of the reader's last window to the tensor's right edge."""
+    """Number of columns from the left edge of the last window to the right edge of the tensor."""
 
 
 class Reader(NamedTuple):
@@ -32,8 +33,8 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows of a stripe, from `first` to `first + rows - 1`. `later` is the number of later stripes that may read the
-    rows, or -1 if no stripe reads the rows.
+    """Rows of a stripe, from `first` to `first + rows - 1`. The field `later` is the number of later stripes that may
+    read the rows, or -1 if no stripe reads the rows.
     """
 
     first: int
@@ -43,7 +44,9 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """The argument `to` lists two widths, of the output and of its tiles. `window` lists extent, stride and padding."""
+    """The argument `to` lists the output's width and the width of the output's tiles. The argument `window` lists a
+    window's extent, stride and padding.
+    """
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -132,7 +135,7 @@ class RowCount:
     """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
-    """Range of the rows that a stripe makes. In a complete stripe, the first row has index 0."""
+    """Range of the rows that a stripe makes. Index 0 is the first row of a complete stripe."""
 
 
 @cache
@@ -173,7 +176,8 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output need together if they overlap (min(b_In - b_Out) in vMCU,
     section 4).
 
-    `tile` is the width of a tile. A width of 0 means that each stripe reads all its inputs before it writes.
+    The argument `tile` is the width of a tile. If the width of a tile is 0, each stripe reads all its inputs before it
+    writes.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

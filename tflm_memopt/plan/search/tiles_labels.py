@@ -29,16 +29,20 @@ class State(NamedTuple):
     """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
     stop: int
     stripe_rows: int
-    """Rows per stripe in the input of the next operator that keeps sums or, without sums, in the group's output."""
+    """Rows per stripe in the input of the next operator that keeps sums, or in the group's output if no operator keeps
+    sums.
+    """
     sums: int
     """Bytes that stay live after the next operator that keeps sums, or -1 if no operator keeps sums."""
     late: bool
-    """Whether the group's last operator adds up channel groups, so that each stripe writes its pixels at its end."""
+    """Whether the group's last operator adds up channel groups, so that it writes a stripe's pixels at the end of the
+    stripe.
+    """
     skips: tuple[Skip, ...]
     early: bool = False
     """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """True if tiles must have the full width. Streamed rows and messages are whole rows."""
+    """True if tiles must have the full width of the tensor. Streamed rows and messages are whole rows."""
 
 
 class Visit(NamedTuple):

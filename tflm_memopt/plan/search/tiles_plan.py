@@ -39,14 +39,14 @@ class Settings:
     recompute: bool = True
     """Whether two stripes may both compute a row that both need."""
     group_channels: int = 8
-    """Number of channels that a chain of layers computes at a time. The value 0 means all channels."""
+    """Number of channels that a chain of layers computes at a time, or 0 for all channels."""
     overlap: bool = True
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates, as a multiple of the original model's multiply-accumulates."""
     tiled_cost: float = 1.0
-    """Time of a multiply-accumulate in a tiled group, as a multiple of the time in whole rows."""
+    """Time of a multiply-accumulate in a tiled group, divided by the time of a multiply-accumulate in whole rows."""
     epsilon: float = 1e-4
-    """Minimum fraction of the original model's multiply-accumulates that a plan must save if it takes more bytes."""
+    """Minimum fraction of the original model's multiply-accumulates that a plan with more bytes must save."""
 
     @property
     def once(self) -> Settings:

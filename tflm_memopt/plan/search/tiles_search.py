@@ -1,8 +1,8 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-The search decides how high stripes are, and whether rows that two stripes need are kept or computed twice. If two
-partial groups have the same state, the search drops a group that needs at least as many bytes and multiply-accumulates
-as the other.
+The search chooses the height of stripes, and decides whether rows that two stripes need are kept or computed twice. If
+two partial groups have the same state, the search drops a group that needs at least as many bytes and
+multiply-accumulates as the other.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map. Larger feature maps are computed row by row."""
+"""Maximum number of tiles of a feature map. Feature maps with more than MOST_TILES tiles are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -50,7 +50,9 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 
 
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
-    """Stripes of several rows add column by column, which changes the result if the order of additions matters."""
+    """A stripe of several rows adds values column by column, which changes a result that depends on the order of
+    additions.
+    """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
 
@@ -63,7 +65,7 @@ class Search:
     last: int
     limit: int
     slack: int
-    """Maximum number of multiply-accumulates that a group may compute in addition to those of the original model."""
+    """Maximum number of multiply-accumulates that a group may compute in addition to the original model's number."""
     grain: int
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
@@ -234,7 +236,9 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers that end at `position`, or None."""
+        """Return the position of the first layer in a chain of dense or pointwise layers that ends at `position`.
+        Return None without a chain.
+        """
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -313,7 +317,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # Stripes of a skip connection share no rows.
+        in_step = all(s.rows <= advance for s in demand.skips)  # No two stripes share rows of a skip connection.
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -392,7 +396,7 @@ class Search:
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Return how many bytes are live during the whole group, without the main input."""
+        """Return how many bytes, without the main input, are live during the whole group."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
@@ -401,7 +405,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Messages between devices have whole rows."""
+    """A message between devices is a whole row."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 

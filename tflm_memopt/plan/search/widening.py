@@ -14,17 +14,17 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_on
 
 Placed = TypeVar("Placed")
 MARGIN = 1 / 64
-"""Fraction of a group's bytes that wider tiles rarely save."""
+"""The search skips a variant if a narrower variant exceeds the limit in bytes by more than the fraction MARGIN."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """All variants of a group of operators have the same results."""
+    """A variant of a group of operators. All variants of a group compute the same results."""
 
     group: Candidate
     cost: float
     nbytes: int = 0
-    """Minimum number of bytes of a plan with this variant of the group."""
+    """Minimum number of bytes of a plan with the variant `group`."""
     work: float | None = None
     """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
 
@@ -42,8 +42,8 @@ class GroupForms:
         """The argument `group` is the variant that needs the fewest bytes.
 
         The argument `least` is a function that returns a lower bound of a variant's cost. The argument `price` is a
-        function that returns a variant with its cost. For a variant that needs too many bytes, the returned number of
-        bytes may be a lower bound.
+        function that returns a variant with its cost. If a variant needs too many bytes, `price` may return a lower
+        bound of the bytes.
         """
         self._chain, self._least, self._price, self._wide = chain, least, price, wide
         self._known = {group: GroupForm(group, least(group))}
@@ -53,7 +53,8 @@ class GroupForms:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the layout of the cheapest variant that fits in `nbytes` bytes, or None.
 
-        `place` returns a layout of the whole model if the layout needs at most `nbytes` bytes, and otherwise None.
+        The function `place` returns a layout of the whole model if the layout needs at most `nbytes` bytes, and
+        otherwise None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
@@ -114,7 +115,9 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return the tile widths of all stages, then the pixels computed at once, and then the pixels of the scratch."""
+    """Return the tile width of each stage, then each stage's pixels computed at once, and then each stage's pixels of
+    scratch.
+    """
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
     stages = zip(group.stages, chain.ops[group.first : group.last], strict=True)

@@ -8,7 +8,9 @@ from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Transpose the input so that the reduced axes are adjacent. Values are added in the same order as before."""
+    """Transpose the input so that the reduced axes are adjacent. The new operators add values in the same order as the
+    original operator.
+    """
     if op.type not in REDUCTIONS or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     context = OperatorContext(graph, op)

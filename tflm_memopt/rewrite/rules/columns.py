@@ -1,4 +1,4 @@
-"""Exchanges rows and columns of maps, if whole maps must otherwise be kept in RAM.
+"""Exchanges rows and columns of maps if, without an exchange, RAM would have to hold whole maps.
 
 In networks such as BC-ResNet, a reduction of columns needs all rows of a map. Networks for many electrodes have windows
 of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a time. The
@@ -26,11 +26,11 @@ ELEMENTWISE = frozenset(
     SOFTMAX SQUARED_DIFFERENCE SUB TANH
     """.split()  # noqa: SIM905
 )
-"""Operators whose output pixels each depend only on the same pixel of each operand."""
+"""Operators that compute each output pixel only from the same pixel of each operand."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""Operators whose output pixels each depend on all channels of one input pixel, and on no other pixel."""
+"""Operators that compute each output pixel only from all channels of one input pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators that add values. Their float32 results may change if rows and columns are exchanged."""
+"""Operators that add values. Sums of float32 values may change if rows and columns are exchanged."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -131,8 +131,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the new constants and options of an operator if the axes of its maps are reordered. The constants are
-    listed by the operand's index. Return None if the operator cannot run with the new order of axes.
+    """Return the new constants and options of an operator if the axes of its maps are reordered. The index of a
+    constant's operand is the key of the constant. Return None if the operator cannot run with the new order of axes.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]

@@ -1,4 +1,4 @@
-"""Replaces an operator that cannot run row by row by several operators that run row by row."""
+"""Splits an operator that cannot run row by row into several operators that can."""
 
 from collections.abc import Callable, Mapping
 
@@ -33,7 +33,9 @@ def _is_product(graph: Graph, op: Op) -> bool:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Replace the operator. If a new operator stays builtin, annotate() restores the original operator."""
+    """Replace the operator by new operators. If a new operator stays builtin, annotate() restores the original
+    operator.
+    """
     if not (is_plain_select(graph, op) or _is_composed(graph, op) or _is_product(graph, op)):
         return None
     made = NewOps(graph, op)

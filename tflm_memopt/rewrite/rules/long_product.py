@@ -2,7 +2,8 @@
 is set.
 
 Large right matrices occur in attention over long sequences. The rule transposes a right matrix, or divides the matrix
-into parts. Each part gives some columns of the product. The order in which values are added stays the same.
+into parts. Each part of the matrix gives some columns of the product. The order in which values are added stays the
+same.
 """
 
 import math
@@ -60,7 +61,7 @@ def _product(made: NewOps, left: TensorId, part: TensorId) -> TensorId:
 
 
 def _joined(made: NewOps, products: Sequence[TensorId]) -> None:
-    """Concatenate the products, with the rows of all batches in one matrix."""
+    """Concatenate the products to one matrix, which has the rows of all batches."""
     out = made.tensors[made.op.outputs[0]]
     rows, columns = math.prod(out.shape[:-1]), out.shape[-1]
     parts = [made.shaped(y, rows, made.tensors[y].shape[-1]) for y in products]

@@ -1,8 +1,10 @@
-"""Converts long windows, for example on raw audio, to windows of few rows. Each row has several samples.
+"""Converts long windows, for example on raw audio, to windows of few rows. Each row of a new window has several
+samples.
 
 The new operator computes several outputs of the original operator from one window. For each output, the new filter has
-a copy of the original filter. Each copy starts one original stride after the previous copy. Samples outside the
-original window have a weight of zero. The samples of a row are channels for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
+a copy of the original filter. Each copy of the original filter starts one original stride after the previous copy.
+Samples outside the original window have a weight of zero. The samples of a row become channels of a CONV_2D, or pixels
+of a DEPTHWISE_CONV_2D.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. In pools and in float32
 operators, each new window must consist of whole rows. If windows cannot consist of whole rows, GATHER copies the
@@ -43,11 +45,15 @@ class LongWindow:
     along: Span
 
     def rows(self, outputs: int) -> int:
-        """Return the height of a window of the new operator that covers `outputs` windows of the original operator."""
+        """Return the height that a window of the new operator needs to cover `outputs` windows of the original
+        operator.
+        """
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the smallest number of outputs per row for which a window has at most MAX_KERNEL_H rows, or None."""
+        """Return the smallest number of outputs per row for which a window has at most MAX_KERNEL_H rows. Return None
+        if no number is large enough.
+        """
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
@@ -72,7 +78,9 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Rewrite an operator with more than MAX_KERNEL_H samples per window. A pool over the whole axis is not changed."""
+    """Rewrite an operator with more than MAX_KERNEL_H samples per window. A pool whose window covers the whole axis is
+    not changed.
+    """
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -205,8 +213,8 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the quantization of a tensor whose channels are repeated. If `each` is true, copies of one channel are
-    adjacent.
+    """Return the quantization of a tensor whose channels are repeated. If the argument `each` is true, the copies of a
+    channel are adjacent. If `each` is false, copies of all channels follow each other.
     """
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:

@@ -1,8 +1,9 @@
-"""Joins dimensions of tensors that have more than four dimensions, as in a group norm, or several images in a batch.
+"""Joins dimensions of tensors that have more than four dimensions, as in a group norm, or that have several images in a
+batch.
 
 Adjacent dimensions are joined if each operand is broadcast along all of these dimensions or along none. Before the
-dimensions are joined, a value for a group of channels is repeated for each channel. The last dimension of an operator
-along the channels, such as SOFTMAX, is not joined.
+dimensions are joined, a value for a group of channels is repeated for each channel. If an operator such as SOFTMAX
+computes along the channels, the last dimension is not joined.
 """
 
 import math

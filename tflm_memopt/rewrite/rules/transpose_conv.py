@@ -1,4 +1,4 @@
-"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM ignores the operand."""
+"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM ignores the shape operand."""
 
 from dataclasses import replace
 

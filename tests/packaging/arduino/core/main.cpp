@@ -1,4 +1,4 @@
-/* Runs the loop() of a sketch as often as the environment variable LOOPS states, or once. */
+/* Runs the loop() of a sketch once, or as often as the environment variable LOOPS states. */
 #include <stdlib.h>
 
 #ifdef ARDUINO_ARCH_RP2040
