@@ -1,5 +1,5 @@
-"""Builds networks of the kinds that run on microcontrollers. The networks measure the error of instruction estimates,
-so no estimate may be fitted to them.
+"""Builds networks of the kinds that run on microcontrollers. The networks show the error of instruction estimates, so
+never fit an estimate to the networks.
 """
 
 from collections.abc import Callable, Mapping

@@ -42,7 +42,7 @@ class Item:
     """Source of the figure: "product", "benchmark" or "predicted"."""
     script: str
     figure: Callable[[Path], str]
-    """Function that takes the folder of public models and returns the figure as text. The function raises
+    """Function that takes the folder of public models and returns the table's figure as text. The function raises
     AssertionError if a claim of docs/papers.md does not hold.
     """
 

@@ -10,7 +10,8 @@
 #define MARGIN 64u /* number of canary bytes on each side of the arena, a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* The field `image` is the arena between two margins of canary bytes. The field `before` is a copy of `image` from the start of the iteration. */
+/* The field `image` holds a margin of canary bytes, then the arena, then a second margin. The field `before` is a copy of `image` from the start of
+ * the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;

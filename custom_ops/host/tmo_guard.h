@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* an iteration wrote bytes that it may not write; no tmo_status has this value */
+#define TMO_GUARD_VIOLATION (-100) /* an iteration wrote bytes that it must not write; no tmo_status has this value */
 #define TMO_GUARD_MEMORY (-101)    /* the host lacks memory for the copies of the arena; no tmo_status has this value */
 
 /* An arena in which the inputs, the outputs and the workspace overlap as on the device. */

@@ -296,7 +296,7 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Returns whether each iteration reads the only row of the operand. */
+/* Returns whether the first iteration reads exactly one row of operand k, and operand k has this row. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);

@@ -111,8 +111,8 @@ static bool check_add(const tmo_checker *c, const tmo_operation *o) {
   return half[1] == INT32_MIN && tmo_half_shift(half) >= 0 && is_shift((uint32_t)scales[10]);
 }
 
-/* Returns whether the program's target core can run the operator's packing. The function tmo_check_build() has checked that this build has the
- * packing. */
+/* Returns whether the core for which the program was converted can run the operator's packing. The function tmo_check_build() has checked that this
+ * build has the packing. */
 static bool runs_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
   uint64_t packings = target == TMO_TARGET_GENERIC ? 0 : TMO_OF_DSP;

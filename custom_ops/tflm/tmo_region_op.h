@@ -191,8 +191,8 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
   return library.run_paused(header, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
-/* Writes the elements of io[] that are not inputs or outputs in the arena: an external input, the state, slow memory and the link. Returns NULL, or
- * the reason why an element of io[] is missing. */
+/* Writes the pointers to an external input, the state, the slow memory and the link into io[]. Returns NULL, or the reason why a pointer is
+ * missing. */
 const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void **io) {
   void **next = io + header->n_inputs + header->n_outputs;
   if (header->input == TMO_INPUT_EXTERNAL) io[0] = SourceOf(context);

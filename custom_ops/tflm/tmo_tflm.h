@@ -56,8 +56,9 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the custom operator for all its names. RegisterRegion<&NAME_library>() links only the code in NAME_library.c, which the
- * converter writes for a model. Without a template argument, RegisterRegion() links the whole library for models on one core. */
+/* Returns the registration of the custom operator. All names of the operator have the same registration. RegisterRegion<&NAME_library>() links only
+ * the code in NAME_library.c, which the converter writes for a model. RegisterRegion() without a template argument links the whole library for one
+ * core. */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);

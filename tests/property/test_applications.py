@@ -1,4 +1,6 @@
-"""Several models in one arena give TFLM's bytes. `make soak KIND=apps` runs more random applications."""
+"""Several models in one arena have the same output bytes as in TFLM. `make soak KIND=apps` runs more random
+applications.
+"""
 
 import random
 from dataclasses import replace

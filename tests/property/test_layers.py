@@ -1,4 +1,4 @@
-"""Each kind of layer of random networks gives TFLM's bytes, alone and in a rewritten model."""
+"""Each kind of layer of random networks has the same output bytes as in TFLM, alone and in a rewritten model."""
 
 import contextlib
 import itertools

@@ -287,7 +287,7 @@ def a_shape_that_is_an_input(net: Net) -> bytes:
 
 @odd
 def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
-    """In TFLM's person_detect.tflite, a depthwise bias of one dimension has the filter's quantized dimension, 3."""
+    """In TFLM's person_detect.tflite, a depthwise bias has one dimension, but its quantized dimension is 3."""
     y = net.depthwise_conv2d(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
     for op in net.graph.operators:
         _, filter_, bias = (net.graph.tensors[t].quantization for t in op.inputs)

@@ -1,4 +1,6 @@
-"""Random networks that are split over devices give TFLM's bytes, and messages have the predicted sizes."""
+"""Random networks that are split over devices have the same output bytes as in TFLM, and messages have the predicted
+sizes.
+"""
 
 import ctypes
 import random

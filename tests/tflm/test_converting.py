@@ -1,4 +1,6 @@
-"""QUANTIZE and DEQUANTIZE of all types give TFLM's bytes for random values and for values at rounding limits."""
+"""QUANTIZE and DEQUANTIZE of all types have the same output bytes as in TFLM for random values and for values at
+rounding limits.
+"""
 
 import numpy as np
 import pytest

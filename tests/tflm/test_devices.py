@@ -1,4 +1,7 @@
-"""Networks on several devices give TFLM's bytes. Processes that communicate by sockets simulate the devices."""
+"""A network on several devices computes the output bytes of TFLM.
+
+Processes that communicate by sockets simulate the devices.
+"""
 
 from pathlib import Path
 from typing import Any

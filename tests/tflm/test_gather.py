@@ -1,4 +1,4 @@
-"""GATHER from a constant table, and reductions of GATHER's output, give TFLM's bytes."""
+"""GATHER from a constant table, and reductions of GATHER's output, have the same output bytes as in TFLM."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operators on batches and on more than four dimensions run row by row and give TFLM's bytes."""
+"""Operators on batches and on more than four dimensions run row by row and have the same output bytes as in TFLM."""
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema

@@ -1,4 +1,4 @@
-"""SVDF and LSTM give TFLM's bytes in each inference of a sequence, before and after resets."""
+"""SVDF and LSTM have the same output bytes as in TFLM in each inference of a sequence, before and after resets."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,6 @@
-"""Networks with operators that move data, such as CONCATENATION, GATHER and TRANSPOSE, give TFLM's bytes."""
+"""Networks with operators that move data, such as CONCATENATION, GATHER and TRANSPOSE, have the same output bytes as in
+TFLM.
+"""
 
 import numpy as np
 import pytest

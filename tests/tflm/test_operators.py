@@ -1,4 +1,6 @@
-"""Single operators give TFLM's bytes for random inputs, and for inputs at which one rounding decides the output."""
+"""Single operators have the same output bytes as in TFLM for random inputs, and for inputs at which one rounding
+decides the output.
+"""
 
 from collections.abc import Sequence
 from typing import Any

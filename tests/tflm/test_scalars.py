@@ -1,4 +1,4 @@
-"""Scalars run row by row, like vectors of one number, and give TFLM's bytes."""
+"""Scalars run row by row, like vectors of one number, and have the same output bytes as in TFLM."""
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema

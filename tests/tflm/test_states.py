@@ -1,4 +1,4 @@
-"""Models whose resource variables became rolling buffers give TFLM's bytes."""
+"""Models whose resource variables became rolling buffers have the same output bytes as in TFLM."""
 
 from collections.abc import Callable
 from functools import partial

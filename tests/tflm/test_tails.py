@@ -1,4 +1,6 @@
-"""The last operators of detectors and pose networks, such as ARG_MAX, comparisons and GATHER_ND, give TFLM's bytes."""
+"""The last operators of detectors and pose networks, such as ARG_MAX, comparisons and GATHER_ND, have the same output
+bytes as in TFLM.
+"""
 
 from collections.abc import Sequence
 from typing import Any

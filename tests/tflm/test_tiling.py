@@ -1,4 +1,6 @@
-"""Chains of builtin operators that are split into stripes of rows or groups of channels give TFLM's bytes."""
+"""Chains of builtin operators that are split into stripes of rows or groups of channels have the same output bytes as
+in TFLM.
+"""
 
 from collections.abc import Callable
 

@@ -137,7 +137,7 @@ class Table:
     """Largest underestimate of a plan's instructions, as a fraction of the counted instructions."""
 
     def instructions(self, work: Iterable[Work]) -> int:
-        """Estimate the instructions of custom operators in an inference, without TFLM and builtin operators."""
+        """Estimate the instructions of custom operators in an inference. TFLM and builtin operators are excluded."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:

@@ -18,7 +18,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
 Span = tuple[float, float]
 Costs = Mapping[str, Span]
-"""Maps a field of costs.Work to the cost per unit. The key `values` has the cost per value under a window."""
+"""Maps a field of costs.Work to the cost per unit. The key `values` has the cost of one input value in one window."""
 
 COUNTED = "rv32"
 """Core of costs.json whose instructions are used for C code on all Espressif chips."""
@@ -138,7 +138,7 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the RV32 instructions of C code around an ESP-NN kernel."""
+    """Return the RV32 instructions of the C code that runs before and after an ESP-NN kernel."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)

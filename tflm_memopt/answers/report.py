@@ -253,7 +253,7 @@ class Report:
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None
-    """Size in bytes of the arena with `--input arena`, or None if the arena would not be smaller."""
+    """Size in bytes of the arena with `--input arena`, or None if `--input arena` does not make it smaller."""
     accuracy: Accuracy | None = None
     time: Time | None = None
     faster: FasterPlan | None = None

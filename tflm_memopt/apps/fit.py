@@ -1,4 +1,4 @@
-"""Finds the boards on which an application fits before and after its conversion."""
+"""Finds the boards on which the original application fits, and the boards on which the converted application fits."""
 
 from collections.abc import Collection, Mapping
 

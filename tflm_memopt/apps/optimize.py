@@ -240,7 +240,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A common layout of all models, with the iterations after which each pausing model pauses."""
+    """A common layout of all models. The field `pauses` states after which iterations each model pauses."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]

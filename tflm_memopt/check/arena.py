@@ -37,7 +37,7 @@ class Accesses(NamedTuple):
     content: Content
     at: Ints
     marks: Ints
-    """The mark of a byte is its tag minus its address. All bytes of a tensor have the same mark."""
+    """A mark is the tag of an arena byte minus the byte's address. All bytes of a tensor have the same mark."""
     nbytes: int
     time: Ints
     reader: Callable[[int], object] | None = None

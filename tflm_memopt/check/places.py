@@ -149,7 +149,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 def _makes_two_rows(op: RowOp) -> bool:
     """Return whether a kernel computes two rows at once. A convolution computes two rows at once only
-    if rows have five pixels and windows have at most 96 values.
+    if each row has exactly five pixels and each window has at most 96 values.
     """
     w, width = op.window, op.writes.w
     if op.packing is Packing.DSP_DEPTHWISE:

@@ -96,7 +96,7 @@ def costed(conversion: Conversion, planned: Planned, table: Table, known: Conver
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return `plan` with its cost, or None if a plan in `known` is neither larger nor more expensive."""
+    """Return `plan` with its cost, or None if a plan in `known` has at most its cost and at most its arena size."""
     new = costed(form, form.planned(plan), table)
     cost = price(new)
     return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new

@@ -71,7 +71,9 @@ class Request:
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
     def in_one_memory(self) -> Request:
-        """Return the request without a board's slow memory. Raises UsageError if the user requested slow memory."""
+        """Return the request without the slow memory of its board. Raises UsageError if the user requested slow
+        memory.
+        """
         if self.limits.slow and self.limits.slow.asked:
             raise UsageError("--memory fast=SIZE,slow=SIZE is for one device", hint="--memory RAM,FLASH")
         return replace(self, limits=replace(self.limits, slow=None))

@@ -65,7 +65,7 @@ class Subject:
 
     @property
     def image(self) -> Image | None:
-        own = self.builtin_only or self.report.window  # A picture of a camera cannot fill a sliding input.
+        own = self.builtin_only or self.report.window  # A camera's picture cannot fill a sliding input.
         return None if own else image_of(self.border, self.pixels)
 
 

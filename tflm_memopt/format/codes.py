@@ -49,7 +49,7 @@ class Flags(enum.IntFlag):
 
 
 class FloatRange(enum.IntEnum):
-    """Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` have the range."""
+    """Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` hold the range's number."""
 
     FINITE = 0
     """Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN."""
@@ -219,8 +219,8 @@ class Part(enum.IntEnum):
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """TMO_PART_DSP_DIRECT runs convolutions that compute one pixel directly from the input, without a copy of the
-    input.
+    """TMO_PART_DSP_DIRECT computes one pixel of a convolution at a time, and does not copy the input before the
+    computation.
     """
     DSP_CLIPPED = 20
     """TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input."""

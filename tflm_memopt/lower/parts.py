@@ -107,7 +107,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether the part PIXELS of the C library saves time, because the operator computes many single pixels."""
+    """Return whether the operator computes so many single pixels that the part PIXELS of the C library saves time."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     if not kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole):
         return False

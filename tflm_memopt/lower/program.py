@@ -172,8 +172,8 @@ class MoveRecord:
     is the number of pieces, and the field `bytes` is the size of a piece. In the output row, the first piece begins at
     byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
     `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase of a move is `(y
-    + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the
-    index of the input row, and adds the phase to `target` instead of `source`.
+    + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the
+    input row, and the phase is added to `target` and not to `source`.
     """
 
     row: U16

@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
-"""Shape of the int32 variable that keeps the position in a streamed input (a tmo_stream) between calls of Invoke()."""
+"""Shape of the int32 variable that holds a tmo_stream (the position in a streamed input) between calls of Invoke()."""
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:

@@ -24,7 +24,7 @@ FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 OPERANDS = "operands"
 """Key in a VIEW operator's options for the operands that get the new shape."""
 VIEW_OF = "view_of"
-"""Key in a VIEW operator's options for the operator's type in the model."""
+"""Key in a VIEW operator's options for the type that the operator has in the model file."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
 """Maps each operator type that no model file contains to a name for messages and reports."""
 

@@ -1,5 +1,5 @@
-"""Describes and compares the inputs and outputs of models. A rewrite such as `--int8-io` records changed inputs and
-outputs in the metadata of the rewritten model.
+"""Describes and compares the inputs and outputs of models. If a rewrite such as `--int8-io` changes inputs or
+outputs, the metadata of the rewritten model records the changes.
 """
 
 import json

@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs the family's cores can run. The last of the families is the family itself."""
+        """A core of one family can run programs of the families in the tuple. The last is the core's own family."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 

@@ -133,8 +133,8 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV as the reverse of a convolution over its output. The operand with the shape of the output
-    was removed from the graph earlier.
+    """Parse TRANSPOSE_CONV. Its windows lie in the output, like the windows of a convolution in the input. The
+    operand with the shape of the output was removed from the graph earlier.
     """
     padding = (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)

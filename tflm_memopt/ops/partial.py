@@ -31,7 +31,7 @@ _ADD_SUMS = struct.Struct("<Bibbb")
 
 
 def bytes_of(low: int, high: int) -> int:
-    """Return the number of bytes that signed numbers from `low` to `high` need.
+    """Return how many bytes a signed integer needs for all values from `low` to `high`, or 4 if it needs more.
 
     >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
     (1, 2, 4, 4)

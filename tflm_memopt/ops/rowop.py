@@ -191,7 +191,7 @@ class StateRollingBuffer:
     """Tensor that stands for the buffer in the graph. The oldest row of the tensor comes first."""
     rows: Rows
     fill: int
-    """Value of every byte before the first inference and after a reset."""
+    """Value of every byte of the buffer before the first inference and after a reset."""
 
 
 @dataclass(frozen=True, slots=True)

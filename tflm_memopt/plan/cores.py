@@ -34,7 +34,7 @@ AWKWARD = 4
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
 LABELS = 1000
-"""Maximum number of finishing times of core 0 that the search keeps while balancing the cores."""
+"""The search for a division between two cores keeps at most about LABELS different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Time to write an output byte, in multiply-accumulates: with plain and with packed weights."""
 

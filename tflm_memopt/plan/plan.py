@@ -225,7 +225,7 @@ class Plan:
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum number of live bytes, which is a lower bound of the head."""
+    """Maximum number of bytes that are live at the same time. The arena's head cannot be smaller."""
     proven: bool
     target: str = GENERIC
     rematerialisations: tuple[Rematerialisation, ...] = ()

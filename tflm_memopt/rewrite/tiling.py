@@ -2,8 +2,8 @@
 
 A chain is split into tiles of rows and columns (fused tiling of feature maps, FFMT) or into groups of channels (fan-out
 of fused depthwise tiling, FDT). Tiles compute some pixels several times, but groups of channels do not. The fan-in of
-FDT is not used, since a sum of rounded partial sums would change int8 results. Before a tile, a PAD writes the zero
-point into the padded pixels, so that the output bytes stay equal.
+FDT is not used, since a sum of rounded partial sums would change int8 results. If a tile has padded
+pixels, a PAD before the tile writes the zero point into the padded pixels. So the output bytes do not change.
 """
 
 import math

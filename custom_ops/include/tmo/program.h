@@ -133,7 +133,7 @@ enum {
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` have the range. */
+/* Ranges of the outputs of a float32 operator. Bits 0 to 3 of the field `float_form` hold the range's number. */
 enum {
   TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, like the outputs of TFLM's fused activation NONE. A NaN remains a NaN. */
   TMO_RANGE_RELU = 1, /* RELU limits outputs to values from 0 to the highest finite value. */
@@ -229,7 +229,8 @@ enum {
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* TMO_PART_DSP_DIRECT runs convolutions that compute one pixel directly from the input, without a copy of the input. */
+  /* TMO_PART_DSP_DIRECT computes one pixel of a convolution at a time, and does not copy the input before the computation. */
+  TMO_PART_DSP_DIRECT = 19,
   TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input. */
   /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
@@ -381,8 +382,8 @@ typedef struct {
 /* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count` is the number of pieces, and the
  * field `bytes` is the size of a piece. In the output row, the first piece begins at byte `target`, and the pieces begin `target_step` bytes apart.
  * In the input row, the first piece begins at byte `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
- * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. An operator with TMO_FLAG_ITERATIVE computes the phase from the index of the
- * input row, and adds the phase to `target` instead of `source`. */
+ * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the input row,
+ * and the phase is added to `target` and not to `source`. */
 typedef struct {
   /* Index of the input row that the move reads, counted over the input rows of all operands from operand 0 on. A move copies nothing if its input row
    * does not exist. */

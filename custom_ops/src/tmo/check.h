@@ -4,7 +4,7 @@
  * checks ranges of bytes. The validator computes sizes as uint32_t. A size that does not fit uint32_t becomes TMO_TOO_MANY.
  *
  * The validator does not detect wrong results. For example, the validator accepts a program whose rolling buffer has too few rows. The converter
- * detects wrong results before it writes a program. */
+ * detects a program with wrong results, and does not write the program. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 

@@ -7,7 +7,7 @@
 #include "tmo/linkage.h"
 
 /* TMO_OWN_FRAME prevents inlining of a function. A function with large arrays needs TMO_OWN_FRAME, so that the arrays are not on the stack while a
- * kernel runs. TMO_OWN_FRAME also keeps loops that need all registers in functions of their own. TMO_ALWAYS_INLINE is for loops that are compiled for
+ * kernel runs. If a loop needs all registers, TMO_OWN_FRAME keeps it in a function of its own. TMO_ALWAYS_INLINE is for loops that are compiled for
  * each constant argument, and for functions whose returned struct should stay in registers. */
 #if defined(__GNUC__)
 #define TMO_OWN_FRAME __attribute__((noinline))

@@ -164,7 +164,7 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
-/* Returns the taps of a row of the kernel that are inside the input for output column x. */
+/* For output column x, returns the taps of a kernel row that lie inside the input. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
 /* Returns the window of output column x. The argument `rows` has all input rows that the output row needs. */
@@ -209,7 +209,7 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs of bytes. The weights for one run
  * of bytes are adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* entry of a list of addresses: the address of the first run's first pixel */
+  const int8_t *const *at; /* pointer into a list of addresses, to the address of the first pixel in the first run of bytes */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
   uint16_t count;          /* number of runs in each part of the window */
   uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
@@ -363,7 +363,7 @@ TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uin
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
-/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of each run must be adjacent. The addresses of a part's runs
+/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of one run must be adjacent. The addresses of a part's runs
  * must be adjacent in the list, and all parts must begin with the same address. The argument `zero` holds the negated zero point in both halves. */
 #if TMO_CORE_DSP
 int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);

@@ -22,8 +22,8 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor whose pixels the operator's iterations go through. tmo_iterated() returns the input of an iterative operator, and the output of
- * any other operator. */
+/* Returns the input of an iterative operator, and the output of any other operator. Each iteration of the operator reads or writes some pixels of the
+ * returned tensor. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }

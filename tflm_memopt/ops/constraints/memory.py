@@ -152,7 +152,7 @@ def int8_lstm(context: OperatorContext) -> str | None:
 
 
 def cell_scale(context: OperatorContext) -> str | None:
-    """The scale of an LSTM's cells must be a power of two in the range of its activation curve"""
+    """The scale of an LSTM's cells must be a power of two in the range of the LSTM's activation curve"""
     fraction, power = math.frexp(quantization(context.input(CELLS)).scale[0])
     if fraction == 0.5 and LEAST_SHIFT <= power - 1 + CURVE_POWER <= MOST_SHIFT:
         return None

@@ -33,7 +33,7 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """For each iteration, the end of the bytes that are live while the iteration reads its last input."""
+    """For each iteration, the end of the buffer's live bytes while the iteration reads its last input."""
     replaces: frozenset[TensorId] = frozenset()
     """Inputs that the operator may overwrite when it writes the buffer."""
     ends_on: frozenset[TensorId] = frozenset()

@@ -243,8 +243,8 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """For each iteration of the operator, return the position in the group and the iteration's index, as two
-        arrays.
+        """Return two arrays with one entry for each iteration of the operator. The first array has the iteration's
+        position among all iterations of the group. The second array has the iteration's index.
         """
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()

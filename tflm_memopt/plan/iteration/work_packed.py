@@ -36,7 +36,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # For rows of five pixels, one row takes two passes, and two rows take three passes.
+    if w.calls and w.rows:  # One row of five pixels takes two batches, and two rows take three batches.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)

@@ -20,7 +20,7 @@ SUMS_AT_ONCE = 32
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_ref.c, which computes four channels at once on cores with the DSP extension."""
+    """Add the work of the kernel in tmo_conv_ref.c. With the DSP extension, it computes four channels at once."""
     if w.rows and (w.op.window.kernel_w > 1 or w.op.window.pad_left > 0):
         done = replace(done, listed=w.pixels)
     if not w.makes_fours:

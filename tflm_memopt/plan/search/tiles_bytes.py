@@ -1,9 +1,9 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
-A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). In a column window of `r` rows, a window of
-`k x k` pixels needs `(k - 1) × r + k` pixels. If an operator reads rows `q` stripes after they were computed, the
-column window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from
-the end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
+A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). A column window of `r` rows for a kernel of `k
+x k` pixels has `(k - 1) × r + k` pixels. If an operator reads rows `q` stripes after they were computed, the column
+window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the
+end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
 bounds of these sizes.
 """
 
