@@ -327,6 +327,28 @@ enter:
     .equ DILATION_H, 16      /* The next field is `gap`. */
     .equ WIDTH, 24
 
+/* Moves from one row under a window to the next one. Register lr holds the distance of both rows, and r1 to r4 have the meaning that tmo_mve_take()
+ * states. */
+.macro NEXT_ROW
+20: ldrh  r12, [r2, #8]
+    add   r4, r4, #1
+    cmp   r4, r12
+    blo   23f
+21: mov   r4, #0
+    ldrd  r8, r9, [r1, #FIRST]
+    add   r2, r2, #12
+    cmp   r2, r9
+    bne   22f
+    mov   r2, r8
+    ldr   r12, [r1, #WIDTH]
+    add   r3, r3, r12
+22: ldrh  r12, [r2, #8]
+    cmp   r12, #0
+    beq   21b
+23: subs  lr, lr, #1
+    bne   20b
+.endm
+
 /* tmo_mve_take() has three loops. The code at label 6 copies the adjacent pixels of a row together. The code at label 2 copies pixels of a few whole
  * vectors, and the code at label 4 copies other pixels.
  *
@@ -403,23 +425,7 @@ enter:
     add   r0, r0, r12
     subs  r5, r5, #1
     beq   12f
-10: ldrh  r12, [r2, #8]
-    add   r4, r4, #1
-    cmp   r4, r12
-    blo   11f
-13: mov   r4, #0
-    ldrd  r8, r9, [r1, #FIRST]
-    add   r2, r2, #12
-    cmp   r2, r9
-    bne   14f
-    mov   r2, r8
-    ldr   r12, [r1, #WIDTH]
-    add   r3, r3, r12
-14: ldrh  r12, [r2, #8]
-    cmp   r12, #0
-    beq   13b
-11: subs  lr, lr, #1
-    bne   10b
+    NEXT_ROW
     b     1b
 12: pop   {r1, r4-r11, pc}
     .size tmo_mve_take, . - tmo_mve_take
@@ -455,23 +461,7 @@ enter:
     beq   6f
     ldrd  lr, r12, [r1, #DILATION_H]
     add   r0, r0, r12
-3:  ldrh  r12, [r2, #8]
-    add   r4, r4, #1
-    cmp   r4, r12
-    blo   5f
-4:  mov   r4, #0
-    ldrd  r8, r9, [r1, #FIRST]
-    add   r2, r2, #12
-    cmp   r2, r9
-    bne   7f
-    mov   r2, r8
-    ldr   r12, [r1, #WIDTH]
-    add   r3, r3, r12
-7:  ldrh  r12, [r2, #8]
-    cmp   r12, #0
-    beq   4b
-5:  subs  lr, lr, #1
-    bne   3b
+    NEXT_ROW
     b     1b
 6:  pop   {r4-r11, pc}
     .size tmo_mve_list, . - tmo_mve_list

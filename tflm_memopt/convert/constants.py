@@ -221,9 +221,8 @@ def compare_programs(
             count += bool(numbers.of_program(op, program).keys() & numbers.CONSTANTS)
         different += _elsewhere(p, program, equal, ops)
     missing = [op for n, op in enumerate(ops) if n not in seen and op.kind not in numbers.NOT_COMPARED]
-    if any(
-        op.kind is numbers.SUMMED for program in programs for op in program.ops
-    ):  # Constants of partial sums cannot be compared with the original operator.
+    # Constants of partial sums cannot be compared with the original operator.
+    if any(op.kind is numbers.SUMMED for program in programs for op in program.ops):
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
