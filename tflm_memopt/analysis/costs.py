@@ -63,7 +63,7 @@ class Work:
     runs: float = 0
     """Number of contiguous byte ranges that a kernel reads, plus the number of tap lists that the kernel makes.
 
-    For a COPY, number of times that the kernel finds the address that a move reads.
+    For a COPY, number of source addresses that the kernel computes.
     """
     swept: float = 0
     """Number of words or values that a kernel reads from contiguous memory, plus the number of looked-up taps."""

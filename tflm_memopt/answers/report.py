@@ -28,7 +28,9 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` rows of a tensor. A rolling buffer of depth 0 holds pixels of a tiled group."""
+    """Buffer for the last `depth` rows of a tensor. If the depth is 0, the buffer holds column windows of a tiled group
+    instead of rows.
+    """
 
     tensor: str
     rows: int

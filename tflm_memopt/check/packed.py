@@ -57,7 +57,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the bytes of scratch, input and output of an ESP-NN call, at most 2,048 B for several pixels."""
+    """Return the bytes that an ESP-NN call needs for scratch, input and output. The call computes as many pixels as
+    2,048 B allow, but at least one.
+    """
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     c += -c % (16 if nine and c > 8 else 8)

@@ -119,8 +119,8 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """For each function, return the sets of accesses that can be combined. The accesses of a set become a single
-        access to a register. Without a layout, all fields of a group count as one register.
+        """For each function, return the sets of accesses that can be combined to a single access to a register. Without
+        a layout, all fields of a group count as one register.
         """
 
         def acts(access: FieldAccess) -> bool:

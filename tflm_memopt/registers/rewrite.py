@@ -13,7 +13,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""Text that consists of strings and of pieces of the driver's source. All edits are applied to the pieces, too."""
+"""Text that consists of strings and of pieces of the driver's source. Edits inside a piece are applied to the piece."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 

@@ -48,7 +48,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "weights": ("grey", True, "copied weights"),
 }
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles of buffers that have a dark colour, and so require white letters."""
+"""Roles of buffers whose colour is dark, so that letters on them must be white."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),

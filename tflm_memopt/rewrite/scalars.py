@@ -12,8 +12,8 @@ ALIKE = MAPPED | BROADCAST | REDUCTIONS | {"RESHAPE"}
 
 
 def with_dimension(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Give the shape (1,) to each scalar that only operators in ALIKE read and write. Inputs of the model and states
-    stay scalars, as do the operands of operators with an index in `left_alone`.
+    """Give the shape (1,) to each scalar that only operators in ALIKE read and write. States and the model's inputs
+    stay scalars, as do the inputs and outputs of operators with an index in `left_alone`.
     """
     fixed = {*graph.inputs, *(state.tensor for state in graph.states)}
     for op in graph.ops:

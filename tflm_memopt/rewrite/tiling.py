@@ -2,8 +2,8 @@
 
 A chain is split into tiles of rows and columns (fused tiling of feature maps, FFMT) or into groups of channels (fan-out
 of fused depthwise tiling, FDT). Tiles compute some pixels several times, but groups of channels do not. The fan-in of
-FDT is not used, since a sum of rounded partial sums would change int8 results. If a tile has padded
-pixels, a PAD before the tile writes the zero point into the padded pixels. So the output bytes do not change.
+FDT is not used, since a sum of rounded partial sums would change int8 results. If a tile has padded pixels, a PAD
+before the tile writes the zero point into them, so that the output bytes do not change.
 """
 
 import math
@@ -24,15 +24,13 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that SLICE, PAD and CONCATENATION support in TFLM."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators that can compute only some of their output channels. An inner mapping maps the index of a constant operand
-to the operand's channel axis.
+"""Operators that can compute only some of their output channels. Each operator has a mapping from the index of a
+constant operand to the operand's channel axis.
 """
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each channel alone. An inner mapping maps the index of a constant operand to the operand's
-channel axis.
-"""
+"""Operators that compute each output channel from a single input channel, with a mapping like that of FAN_OUT."""
 
 
 @dataclass(frozen=True, slots=True)

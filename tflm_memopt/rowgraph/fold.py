@@ -1,8 +1,9 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
-A channel that always holds its zero point adds nothing to a convolution's sums. A channel with another constant value
-adds a constant to all sums; the bias can include the constant if no window covers padding. A channel that no operator
-reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
+A channel that always holds its zero point adds nothing to a convolution's sums. A channel that always holds some value
+other than its zero point adds a constant to all sums. The constant can become part of the bias if no window covers
+padding. A channel that no operator reads is not computed. Only tensors inside a region lose channels, since TFLM sees
+all other tensors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

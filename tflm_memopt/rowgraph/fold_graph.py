@@ -32,7 +32,8 @@ def without_dead_channels(graph: Graph) -> Graph:
 
 
 def _folds(graph: Graph, op: Op) -> bool:
-    # A depthwise convolution of one channel is left out: its depth multiplier is its number of output channels.
+    # A depthwise convolution of a single input channel keeps all output channels, because its depth multiplier is their
+    # number.
     return op.type in FOLDED and (op.type != "DEPTHWISE_CONV_2D" or graph.tensors[op.inputs[0]].shape[-1] > 1)
 
 

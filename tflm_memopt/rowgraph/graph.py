@@ -55,7 +55,7 @@ class SlidingWindow:
     new: int
     """Number of rows that each inference adds to the input."""
     whole: "RowGraph" = field(compare=False, repr=False)
-    """The model that reads the whole input, from which the model with a sliding input was made."""
+    """The original model, which reads the whole input in each inference."""
 
     @property
     def inferences(self) -> int:
@@ -154,7 +154,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """Maps each tensor that operators do not read in the arena to the tensor's space."""
+        """Maps a tensor to its space, unless operators read the tensor in the arena."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)

@@ -48,8 +48,9 @@ def input_mode(text: str) -> InputMode:
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     """Return the graph with the requested place of the model's input.
 
-    The tensor of a streamed input has only the rows that the caller passes at once. An external input is no longer an
-    input of the model. Raises UsageError with an alternative if the model does not allow the requested input.
+    The tensor of a streamed input has only the rows that the caller passes at once. An external input is removed from
+    the model's inputs, because programs read the caller's buffer. Raises UsageError with an alternative if the model
+    does not allow the requested input.
     """
     if mode.where in (ARENA, SLIDING):
         return graph

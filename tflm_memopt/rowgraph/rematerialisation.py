@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that the input of a reduction need not stay in memory.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. The model can keep the
-whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. When the gate's
-multiplication starts, RAM must hold at least the complete tensors that are still needed. For each limit of the RAM,
-convert/frontier.py tries the cheapest choice of repeated operators.
+whole tensor until the vector is ready, or compute the tensor again from a smaller tensor. When a gate's multiplication
+starts, RAM must hold all complete tensors that are still needed. For each limit of the RAM, convert/frontier.py tries
+the cheapest choice of repeated operators.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ class Choice:
     multiply-accumulates is for the whole model.
     """
     bound: int
-    """Size in bytes of all complete tensors when an operator starts to read a tensor that was computed twice. For
-    several tensors, the bound is the largest size.
+    """Number of bytes of complete tensors that RAM must hold when a gate's multiplication starts. For several gates,
+    the bound is the largest number.
     """
 
 

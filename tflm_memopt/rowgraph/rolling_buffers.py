@@ -3,8 +3,8 @@
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
 The operator that writes a state must run after all operators that read the state. To ensure that a state is written
-last, the outputs of the operators that read the state become operands of the operator that writes the state. Programs
-leave out the operands that only ensure an order, because programs store the order of iterations.
+last, the outputs of the operators that read the state become operands of the operator that writes the state. A program
+needs no operands that only ensure an order, because it stores the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping

@@ -212,7 +212,7 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 OTHER_MODULE = "not a module of this model"
 GIVEN_UP = 2
-"""Index of a run. Before the run, the test program pushes half of another input, and resets the module."""
+"""Index of the run that tests a reset: the test program pushes half of another input before the reset."""
 
 
 def harness(

@@ -114,7 +114,7 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases, and how many of the cases every_value() made.
+    """Return `count` more test cases, and the number of cases from every_value().
 
     Cases from every_value() come first, in sets of 256, and random cases follow. The argument `done` is the number of
     earlier random cases.

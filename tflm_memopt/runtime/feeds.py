@@ -23,7 +23,7 @@ ABORT = 15
 missing.
 """
 RESET_BEFORE = 2
-"""Index of an inference. Before the inference, half of another input is pushed, and the interpreter is reset."""
+"""Index of the inference that tests a reset: half of another input is pushed before the reset."""
 BORDER = 3
 
 

@@ -17,7 +17,7 @@ INDEX_LIMIT = 127
 """Largest random integer of 32 or 64 bits, for integers that index no table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""Operators that read a table. The numbers state which operand is the table, and which operand has the indices."""
+"""Maps each operator that reads a table to the positions of two operands: the table and the indices."""
 
 EXTREME_EVERY = 7
 EVERY = 256
@@ -216,9 +216,9 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of QUANTIZE takes every value
-    that QUANTIZE can map to a different int8 value. For float inputs, 256 more inferences test floats at or next to the
-    border between two quantized values. The values lie in the ranges that the original model `graph` allows.
+    Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of a QUANTIZE takes one value
+    for each int8 result. For float inputs, 256 more inferences test floats at or next to the border between two
+    quantized values. The values lie in the ranges that the original model `graph` allows.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]

@@ -158,8 +158,8 @@ class Pair:
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run more test cases until the time limit. The argument `drawn` is the number of earlier random inferences.
 
-        Return the outcomes, the number of added cases, and how many of the added cases every_value() made. If no time
-        is left, return the outcomes `first` unchanged.
+        Return the outcomes, the number of added cases, and the number of added cases from every_value(). If no time is
+        left, return the outcomes `first` unchanged.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -171,7 +171,7 @@ def message(model: Model) -> list[ProgramOp]:
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return the programs of a model. If a program is damaged, the list is empty, and TFLM refuses the model."""
+    """Return the programs of a model. If a program is damaged, return no programs, because TFLM refuses the model."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:

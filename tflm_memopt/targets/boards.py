@@ -121,7 +121,9 @@ class BoardFit:
     """Size in bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     known: bool = True
-    """True if the arena use of all operators is known. If an operator is unknown, `ram_left` is an upper bound."""
+    """True if the arena use of all operators is known. If the arena use of an operator is unknown, `ram_left` is an
+    upper bound.
+    """
     runs: bool = True
     slow_left: int = 0
     """Number of bytes of external RAM that the plan does not use, or less than 0 if external RAM is too small."""

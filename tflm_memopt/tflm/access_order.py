@@ -1,8 +1,8 @@
 """Order in which kernels access their tensors, which determines whether an output may overlap an input. A test verifies
 the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). For
 kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never overlap their inputs. A compiler may move a
-store above a load of another type, unless one of the types is a byte. For a kernel with two types, the order counts as
-unknown if neither type is a byte.
+store above a load of another type, unless one of the types is a byte. If a kernel reads one type and writes another,
+and neither type is a byte, the order counts as unknown.
 """
 
 import math
@@ -168,8 +168,8 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that no kernel has to copy them. Yield outputs of
-    views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that no kernel has to copy them: the output of a view,
+    a slice of adjacent bytes, or the inputs of a CONCATENATION along the outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

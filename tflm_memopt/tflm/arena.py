@@ -280,7 +280,7 @@ def _plan(replay: _Replay) -> None:
     offsets = offline_offsets(replay.tree, tensors)
     for graph in replay.graphs:
         for i, tensor in graph.tensors.items():
-            # TFLM uses the offset of the tensor in subgraph 0
+            # TFLM gives tensor i of every subgraph the offset of tensor i of subgraph 0
             if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
     wanted = _wanted(replay).requests

@@ -11,7 +11,7 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, St
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Maximum size in bytes of the padded input of a depthwise convolution that ESP-NN buffers as a whole."""
+"""If the padded input of a depthwise convolution takes at most WHOLE_INPUT bytes, ESP-NN buffers the whole input."""
 WHOLE_INT16 = 48 * 1024
 """If input and filter together take at most WHOLE_INT16 bytes as int16, ESP-NN buffers the whole input."""
 

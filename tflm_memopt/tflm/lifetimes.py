@@ -36,7 +36,7 @@ class ScratchRequest:
 class Wanted:
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """For each request, the tensor that needs the bytes, as (subgraph, tensor), or the request for scratch."""
+    """For each request, what needs the bytes: a tensor as (subgraph, tensor), or a kernel's ScratchRequest."""
     scopes: tuple[tuple[int, int], ...]
     """For each allocation scope, the subgraph and the position of the operator that opens the scope. Scope 0, which is
     open before all operators, is listed with the first operator. The scope of a called subgraph is listed with the

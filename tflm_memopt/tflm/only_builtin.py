@@ -23,7 +23,7 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
 
 
 def with_calls(graph: RowGraph) -> RowGraph:
-    """Set the scratch of each builtin operator that runs subgraphs to the bytes of the subgraphs."""
+    """If a builtin operator runs subgraphs, set the operator's scratch to the bytes of the subgraphs."""
     calling = {op.index: nbytes for op in graph.model.ops if (nbytes := called_bytes(graph.model, op))}
     nodes = (
         replace(n, scratch=calling[n.op]) if isinstance(n, BuiltinNode) and n.op in calling else n for n in graph.nodes

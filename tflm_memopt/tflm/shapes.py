@@ -30,7 +30,7 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """Compare numbers of elements, for kernels that read only how many elements the output's shape has."""
+    """Compare numbers of elements, for kernels that use nothing else of the output's shape."""
     return math.prod(stated) == math.prod(computed)
 
 

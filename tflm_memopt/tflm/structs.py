@@ -26,8 +26,8 @@ class StructSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Size and alignment of a C++ type under each ABI, and the file that declares the type. The path of the file begins
-    below tensorflow/lite/micro/ or at the root.
+    """Size and alignment of a C++ type under each ABI, and the file that declares the type. The path of the file is
+    relative to tensorflow/lite/micro/ or to the root of TFLM's sources.
     """
 
     ilp32: tuple[int, int]
@@ -77,7 +77,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
-    # TfLiteFullyConnectedParams is larger in the wheel of TFLM, which is a newer version
+    # TFLM's wheel is a newer version, whose TfLiteFullyConnectedParams is larger
     "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),

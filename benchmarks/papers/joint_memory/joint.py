@@ -32,7 +32,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def application(number: int) -> tuple[int, float]:
-    """Return the bytes of the int8 activations, and the megabytes of weights and activations as float32."""
+    """Return two sizes: the int8 activations in bytes, and the float32 weights and activations together in MB."""
     network, count, _ = APPLICATIONS[number]
     (model,) = classifiers.partitions(network)
     parts = classifiers.partitions(network, count)[:-1]

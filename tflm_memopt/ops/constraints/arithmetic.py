@@ -153,7 +153,7 @@ def int32_places(context: OperatorContext) -> str | None:
 
 @hint("use a constant axis, as in tf.argmax(x, axis=-1)")
 def one_axis(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must search along one dimension of at most 2^23 values, given as an int32 constant"""
+    """The axis of ARG_MAX and ARG_MIN must be one int32 constant, and its dimension must have at most 2^23 values"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is known only at run time"

@@ -1,10 +1,10 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
 A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). A column window of `r` rows for a kernel of `k
-x k` pixels has `(k - 1) × r + k` pixels. If an operator reads rows `q` stripes after they were computed, the column
-window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the
-end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
-bounds of these sizes.
+x k` pixels has `(k - 1) × r + k` pixels. An operator may read rows `q` stripes after the stripe that computed them. The
+column window then also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts
+from the end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give
+upper bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Number of columns in a tensor's buffer at four moments, for one operator that reads the tensor."""
+    """Number of columns in a tensor's buffer at different moments, for one reader of the tensor."""
 
     reading: int
-    """Number of columns in the buffer while the operator that reads the buffer runs."""
+    """Number of columns in the buffer while the reader runs."""
     before: int
     """Number of columns in the buffer just before the newest tile is computed."""
     between: int
-    """Number of columns in the buffer between two iterations of the operator that reads the buffer."""
+    """Number of columns in the buffer between two iterations of the reader."""
     last: int
     """Number of columns from the left edge of the last window to the right edge of the tensor."""
 
@@ -73,13 +73,15 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return `Reader.windows` of an operator that computes `made` rows per stripe and reads the last `rows` rows."""
+    """Return `Reader.windows` for an operator that computes `made` rows per stripe from the last `rows` rows of its
+    input.
+    """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor whose rows are computed once, if each stripe reads `rows` rows."""
+    """Return the column windows of a tensor. Each row is computed once, and each stripe reads `rows` rows."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
@@ -164,7 +166,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Number of columns of the lowest row that are still needed at the end of a stripe."""
+    """Number of columns of a stripe's lowest row that the last tile reads."""
 
     @property
     def nbytes(self) -> int:

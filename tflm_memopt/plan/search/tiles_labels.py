@@ -16,7 +16,7 @@ class Skip(NamedTuple):
     end: int
     stop: int
     lag: int
-    """Number of columns by which the ADD of a skip connection lags behind the operator that the search adds."""
+    """Number of columns by which the ADD lags behind the operator that the search added last."""
 
 
 class State(NamedTuple):
@@ -26,14 +26,18 @@ class State(NamedTuple):
     end: int
     advance: int
     first: int
-    """Index of the first stripe with rows. The group's first output rows are in stripe 0."""
+    """Index of the first stripe in which the operator computes rows. Stripe 0 computes the first rows of the group's
+    output.
+    """
     stop: int
     stripe_rows: int
-    """Rows per stripe in the input of the next operator that keeps sums, or in the group's output if no operator keeps
-    sums.
+    """Number of rows of a stripe: rows of the input of the next operator that adds to sums, or rows of the group's
+    output if no later operator adds to sums.
     """
     sums: int
-    """Bytes that stay live after the next operator that keeps sums, or -1 if no operator keeps sums."""
+    """Bytes of the sums and of an output row of the next operator that adds to sums, or -1 if no later operator adds to
+    sums.
+    """
     late: bool
     """Whether the group's last operator adds up channel groups, so that it writes a stripe's pixels at the end of the
     stripe.

@@ -46,7 +46,7 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, divided by the time of a multiply-accumulate in whole rows."""
     epsilon: float = 1e-4
-    """Minimum fraction of the original model's multiply-accumulates that a plan with more bytes must save."""
+    """Fraction of the original model's multiply-accumulates that a larger plan must save against a smaller plan."""
 
     @property
     def once(self) -> Settings:

@@ -26,7 +26,7 @@ class GroupForm:
     nbytes: int = 0
     """Minimum number of bytes of a plan with the variant `group`."""
     work: float | None = None
-    """Estimated seconds to find the cost, or None if `cost` is only a lower bound."""
+    """Estimated time in seconds that computing the cost took, or None while `cost` is only a lower bound."""
 
 
 class GroupForms:
@@ -115,8 +115,8 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return the tile width of each stage, then each stage's pixels computed at once, and then each stage's pixels of
-    scratch.
+    """Return three lists joined to one, each with a number for every stage: the tile width, the number of pixels
+    computed at once, and the number of pixels in scratch.
     """
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]

@@ -1,8 +1,8 @@
 """Exchanges rows and columns of maps if, without an exchange, RAM would have to hold whole maps.
 
-In networks such as BC-ResNet, a reduction of columns needs all rows of a map. Networks for many electrodes have windows
-of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a time. The
-output bytes stay equal: the order of additions changes only for integers, whose sum is the same in any order.
+In networks such as BC-ResNet, a mean along each column needs all rows of a map. Networks for many electrodes have
+windows of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a
+time. The output bytes stay equal, because only integers are added in another order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -131,8 +131,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the new constants and options of an operator if the axes of its maps are reordered. The index of a
-    constant's operand is the key of the constant. Return None if the operator cannot run with the new order of axes.
+    """Return an operator's constants and options for maps with another order of axes. The key of a constant is its
+    operand's index. Return None if the operator cannot run with the new order of axes.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]

@@ -70,7 +70,7 @@ def _normalized(made: NewOps) -> None:
 
 
 def _summed(made: NewOps) -> None:
-    """Add the operands to 0 one after the other, like TFLM (reference/add_n.h). The sum of 0 and -0 is 0."""
+    """Add the operands to 0 one after the other, like TFLM (reference/add_n.h), so that negative zeros give +0."""
     x = made.tensors[made.op.outputs[0]]
     total = made.put(x, (1,), data=np.zeros(1, np.float32))
     for n, operand in enumerate(made.op.inputs, 1):
