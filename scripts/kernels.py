@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from library_c import element_function, function, library_function, operands_struct
 from library_kernels import FILES, PACKED, PIXELS, PLAIN, LibraryKernel
+from vectors import RVV
 
-from tflm_memopt.kernels.instructions import REF, RVV
-from tflm_memopt.kernels.write_c import element_function, function, library_function, operands_struct
+from tflm_memopt.kernels.instructions import REF
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165

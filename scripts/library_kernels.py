@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from descriptions import floats as float_pixels
+from descriptions import curves, elementwise, float_windows, floats
+from descriptions.activations import log_softmax, lookup, softmax
+from descriptions.elementwise import add
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import (
     average_pool_pixel,
@@ -16,20 +18,10 @@ from descriptions.pixels import (
     mean_pixel,
     place_pixel,
 )
+from descriptions.rows import arg_max, batch_matmul, batch_matmul_f32, batch_matmul_s16, gather, resize_bilinear
+from schedules import inward, jam, scheduled, unroll, vectorise
 
-from tflm_memopt.kernels.descriptions import curves, elementwise, floats
-from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
-from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.rows import (
-    arg_max,
-    batch_matmul,
-    batch_matmul_f32,
-    batch_matmul_s16,
-    gather,
-    resize_bilinear,
-)
-from tflm_memopt.kernels.language import KernelProgram, Type
-from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
+from tflm_memopt.kernels.language import KernelProgram, Type, bind
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
 """Programs for any core use the kernels in PIXELS, which compute several outputs at once with vectors."""
@@ -321,25 +313,27 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
         LibraryKernel(
             "tmo_depthwise_f32",
-            scheduled(float_pixels.conv_f32, [bind({"each": 1, "channels": 1, "filter_weights": 1}), jam("g", 4)]),
+            scheduled(float_windows.conv_f32, [bind({"each": 1, "channels": 1, "filter_weights": 1}), jam("g", 4)]),
             CONV_F32 | {"groups": "k->in_channels / 4"},
             PIXEL,
         ),
-        LibraryKernel("tmo_conv_f32", scheduled(float_pixels.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
+        LibraryKernel("tmo_conv_f32", scheduled(float_windows.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
         LibraryKernel(
             "tmo_conv_runs_f32",
-            scheduled(float_pixels.conv_f32, [bind({"groups": 1}), jam("j", 4)]),
+            scheduled(float_windows.conv_f32, [bind({"groups": 1}), jam("j", 4)]),
             CONV_RUNS_F32,
             RUNS_OF_ELEMENTS,
         ),
         LibraryKernel(
             "extreme_pool_f32",
-            scheduled(float_pixels.extreme_pool_f32, [jam("c", 4)]),
+            scheduled(float_windows.extreme_pool_f32, [jam("c", 4)]),
             POOL_F32,
             SIGNED,
             calls=_signed("tmo_max_pool_f32", "tmo_min_pool_f32", *FLOAT_SIGNS),
         ),
-        LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
+        LibraryKernel(
+            "tmo_average_pool_f32", scheduled(float_windows.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL
+        ),
     ),
     "int32": tuple(
         _of_elements(one)

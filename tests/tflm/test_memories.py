@@ -12,8 +12,8 @@ from recording import predict_recording
 from stepping import STEPS, differing
 
 import tflm_memopt
-from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.cells import SIGMOID
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
 

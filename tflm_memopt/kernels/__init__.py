@@ -1,1 +1,1 @@
-"""Describes kernels in Python. The package interprets, analyses and rewrites descriptions, and writes C code."""
+"""Describes kernels in Python. The package interprets descriptions, and writes C code for any core."""

@@ -1,7 +1,7 @@
 """Data structures that describe a kernel.
 
-A register holds one number until rewrites.py vectorises a loop. In a vectorised loop, each lane of the core runs one
-iteration. Registers that depend on the loop variable are vectors.
+A register holds one number until scripts/schedules.py vectorises a loop. In a vectorised loop, each lane of the core
+runs one iteration. Registers that depend on the loop variable are vectors.
 
 The vocabulary is that of vMCU (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
 """
@@ -234,9 +234,7 @@ class KernelProgram:
     schedule: tuple[str, ...] = ()
 
 
-def remaining_loop(one: For) -> For | None:
-    rest = one.rest[0] if one.rest else None
-    return rest if isinstance(rest, For) and rest.var == one.var else None
+Rewrite: TypeAlias = Callable[[KernelProgram], KernelProgram]
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:
@@ -271,3 +269,39 @@ def changed(
             return replace(one, extent=index(one.extent))
         case When():
             return replace(one, at=operand(one.at), extent=index(one.extent))
+
+
+def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
+    """Replace extents and parameters by numbers.
+
+    If `aligned` is true, all callers must pass tensors that are aligned as C requires, and loads need no copies.
+    """
+
+    def put(index: Index) -> Index:
+        for name in index.names & values.keys():
+            index = index.put(name, values[name])
+        return index
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        tensors = {
+            t: replace(
+                t, shape=tuple(map(put, t.shape)), strides=tuple(map(put, t.strides)), aligned=aligned or t.aligned
+            )
+            for t in kernel.tensors
+        }
+
+        def bound(one: Statement) -> Statement:
+            if isinstance(one, (For, When)):
+                one = within(one, lambda body: [bound(s) for s in body])
+            elif not isinstance(one, Compute):
+                one = replace(one, tensor=tensors[one.tensor])
+            return changed(one, index=put)
+
+        left = ([name for name in names if name not in values] for names in (kernel.extents, kernel.parameters))
+        extents, parameters = map(tuple, left)
+        return replace(
+            kernel, extents=extents, parameters=parameters, tensors=tuple(tensors.values()),
+            body=tuple(map(bound, kernel.body)),
+        )  # fmt: skip
+
+    return rewrite

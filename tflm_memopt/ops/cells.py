@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints import memory
@@ -23,6 +22,13 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRollingBuffer, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
+ONE_MORE = (
+    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
+    50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+)  # fmt: skip
+"""Indices at which an entry of TFLM's sigmoid table is one greater than the correctly rounded value."""
+SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
+"""TFLM's table of the sigmoid function. The step between two entries is 1 / 24, and an entry of 65536 means 1."""
 
 
 def svdf_features(context: OperatorContext) -> RowOp:

@@ -19,9 +19,8 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.instructions import REF
-from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Operand, Reg, Type
-from tflm_memopt.kernels.rewrites import bind
-from tflm_memopt.kernels.write_c import lines
+from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Operand, Reg, Type, bind
+from tflm_memopt.kernels.write_c import Writer, lines
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE, Numbers, OwnKernel, OwnOperator
@@ -78,7 +77,7 @@ def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
             hint="return exactly one number for each of b.parameters()",
         )
     bound = bind(values)(program)
-    body = "\n".join(lines(bound, REF))
+    body = "\n".join(lines(bound, Writer(REF)))
     identity = zlib.crc32(body.encode()) >> 1
     if identity not in MADE:
         channels, inputs = values["channels"], [t.name for t in program.tensors if not t.written]

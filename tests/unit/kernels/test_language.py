@@ -8,7 +8,8 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "scripts"))
 
-from tflm_memopt.kernels.descriptions.elementwise import quantize
+from descriptions.elementwise import quantize
+
 from tflm_memopt.kernels.meaning import nearest, run
 
 

@@ -1,16 +1,21 @@
 """Wrong descriptions of kernels are refused with a message."""
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+
+from descriptions.rows import batch_matmul
+from schedules import scheduled, vectorise
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.rows import batch_matmul
 from tflm_memopt.kernels.language import Index, KernelProgram, Type
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.rewrites import scheduled, vectorise
 
 
 def kernel_of(write: Callable[[Builder, Index], None]) -> KernelProgram:

@@ -1,4 +1,5 @@
-"""Rewrites kernels without changing their results. The docstring of each rewrite states when the rewrite is legal.
+"""Rewrites the library's kernels without changing their results. The docstring of each rewrite states when the rewrite
+is legal.
 
 As in Exo (Ikarashi et al., PLDI 2022), a schedule is a list of rewrites, and a kernel is described only once.
 """
@@ -10,12 +11,12 @@ from typing import TypeAlias
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
     Compute,
-    Extents,
     For,
     Index,
     KernelProgram,
     Load,
     Reg,
+    Rewrite,
     Statement,
     Store,
     When,
@@ -24,8 +25,6 @@ from tflm_memopt.kernels.language import (
     within,
 )
 from tflm_memopt.kernels.meaning import OWN, reads, registers
-
-Rewrite = Callable[[KernelProgram], KernelProgram]
 
 
 def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
@@ -143,6 +142,11 @@ def inward(var: str) -> Rewrite:
     return _in_loop(var, moved, f"inward {var}")
 
 
+def remaining_loop(one: For) -> For | None:
+    rest = one.rest[0] if one.rest else None
+    return rest if isinstance(rest, For) and rest.var == one.var else None
+
+
 def _not_inward(loop: For, why: str) -> KernelError:
     return KernelError(
         f"the loop over '{loop.var}' cannot go inside of what it has: {why}",
@@ -217,42 +221,6 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
     inside = within(one, lambda body: [_turn(s, own, var, k) for s in body]) if isinstance(one, (For, When)) else one
     return changed(inside, reg, put)
-
-
-def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
-    """Replace extents and parameters by numbers.
-
-    If `aligned` is true, all callers must pass tensors that are aligned as C requires, and loads need no copies.
-    """
-
-    def put(index: Index) -> Index:
-        for name in index.names & values.keys():
-            index = index.put(name, values[name])
-        return index
-
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        tensors = {
-            t: replace(
-                t, shape=tuple(map(put, t.shape)), strides=tuple(map(put, t.strides)), aligned=aligned or t.aligned
-            )
-            for t in kernel.tensors
-        }
-
-        def bound(one: Statement) -> Statement:
-            if isinstance(one, (For, When)):
-                one = within(one, lambda body: [bound(s) for s in body])
-            elif not isinstance(one, Compute):
-                one = replace(one, tensor=tensors[one.tensor])
-            return changed(one, index=put)
-
-        left = ([name for name in names if name not in values] for names in (kernel.extents, kernel.parameters))
-        extents, parameters = map(tuple, left)
-        return replace(
-            kernel, extents=extents, parameters=parameters, tensors=tuple(tensors.values()),
-            body=tuple(map(bound, kernel.body)),
-        )  # fmt: skip
-
-    return rewrite
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:

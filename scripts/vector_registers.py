@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from vectors import VectorUnit
+
 from tflm_memopt.errors import KernelError
-from tflm_memopt.kernels.instructions import VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Load, Reg, Statement, When
 from tflm_memopt.kernels.meaning import registers
 

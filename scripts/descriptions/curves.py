@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 
 from tflm_memopt.kernels.build import Builder, Number, kernel
 from tflm_memopt.kernels.language import Array, Reg, Type
+from tflm_memopt.ops.cells import SIGMOID
 
 INT32 = Type.INT32
-ONE_MORE = (
-    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
-    50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
-)  # fmt: skip
-"""Indices at which an entry of TFLM's sigmoid table is one greater than the correctly rounded value."""
-SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
-"""TFLM's table of the sigmoid function. The step between two entries is 1 / 24, and an entry of 65536 means 1."""
 STEPS = 512
 RANGE = np.float32(65535)
 

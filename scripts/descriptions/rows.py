@@ -4,9 +4,9 @@ The kernels follow TFLM's functions ArgMinMax (arg_min_max.h), BatchMatMul (batc
 (resize_bilinear.h) of kernels/internal/reference, and Gather (micro/kernels/gather.cc).
 """
 
+from descriptions.floats import number
 from tflm_memopt.format.limits import MAX_PLACES
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.floats import number
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32

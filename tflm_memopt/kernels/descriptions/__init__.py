@@ -1,1 +1,0 @@
-"""Kernel descriptions, one module per family of operators."""
