@@ -31,7 +31,7 @@ class Option:
     """Function that converts a text or another value, and raises UsageError for an invalid value."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line. None stands for `--` and the option's name."""
+    """Flags on the command line. None stands for a single flag: `--` followed by the option's name."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:

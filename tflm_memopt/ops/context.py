@@ -201,8 +201,8 @@ class OperatorContext:
         return high, wide
 
     def resize_scales(self) -> tuple[int, int]:
-        """Return the distances of output rows and of output columns in the input of RESIZE_BILINEAR, in 1/1024 of a
-        pixel.
+        """For RESIZE_BILINEAR, return the distance in the input between two output rows and between two output columns,
+        in 1/1024 of a pixel.
         """
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):

@@ -382,7 +382,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Operators that only move data, so that one COPY can replace a chain of the operators, if the chain has no PAD."""
+"""Operators that only move data. One COPY can replace a chain of listed operators that contains no PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

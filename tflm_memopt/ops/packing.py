@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """A core of one family can run programs of the families in the tuple. The last is the core's own family."""
+        """Families whose programs a core of the family can run, with the core's own family last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -113,7 +113,7 @@ def tile_limit(packing: Packing) -> int:
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
-    """Return whether a packed convolution of single pixels needs no scratch for any number of channels."""
+    """Return whether a packed convolution of single pixels reads its input in place, without scratch."""
     if kernel != (1, 1) or columns != 1 or packing is Packing.ESP_CONV:
         return False
     if packing in OF_BYTES:
@@ -177,7 +177,7 @@ def esp_channels(kernel: tuple[int, int], channels: int) -> int:
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the bytes of scratch, input and output of a call of ESP-NN's depthwise convolution."""
+    """Return the bytes that a call of ESP-NN's depthwise convolution needs for scratch, input and output."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

@@ -50,7 +50,7 @@ def pool(context: OperatorContext) -> RowOp:
 
 
 def mean(context: OperatorContext) -> RowOp:
-    """Parse MEAN over any of height, width and channels, and SUM, which is a MEAN that does not divide."""
+    """Parse MEAN or SUM over any of height, width and channels. A SUM is a MEAN without the division."""
     g, divides = _reduction(context), context.op.type == "MEAN"
     if _is_float(context):
         return _float_reduced(context, Kind.AVERAGE_POOL_F32 if divides else Kind.SUM_F32, g)
@@ -133,8 +133,8 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV. Its windows lie in the output, like the windows of a convolution in the input. The
-    operand with the shape of the output was removed from the graph earlier.
+    """Parse TRANSPOSE_CONV, whose windows lie in the output instead of the input. The operand that holds the output's
+    shape was removed from the graph earlier.
     """
     padding = (span.before for span in context.spans(context.output))
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)

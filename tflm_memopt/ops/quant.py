@@ -40,7 +40,7 @@ class Multiplier(NamedTuple):
 
 
 def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
-    """Return the fields `multipliers` and `shifts` of a RowOp, or no fields."""
+    """Return the fields `multipliers` and `shifts` of a RowOp, or no fields without multipliers."""
     value, shift = ([m.value for m in multipliers], [min(m.shift, 127) for m in multipliers])
     return {"multipliers": np.array(value, np.int32), "shifts": np.array(shift, np.int8)} if multipliers else {}
 
@@ -217,7 +217,9 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators for each fused activation. The activation UNLIMITED occurs in rewritten graphs."""
+"""Output limits of float32 operators for each fused activation. Only rewritten graphs have UNLIMITED, which TFLite
+lacks.
+"""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

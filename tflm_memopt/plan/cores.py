@@ -26,7 +26,8 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """A core's channels are a multiple of the packing's granule, apart from the last channels of the operator."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes in a call. A call takes the same time for fewer pixels.
+"""Number of pixels that a kernel with packed weights computes in a call. A call for one pixel takes as long as a full
+call.
 """
 LEAST_PACKED = 4
 AWKWARD = 4

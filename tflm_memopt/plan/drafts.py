@@ -26,7 +26,7 @@ class Draft:
     buffers: tuple[Buffer, ...] = ()
     """Buffers that the step needs besides whole tensors, such as rolling buffers and sums."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Maps the indices (lower, upper) of two of the `buffers` to the minimum distance between the two, in bytes."""
+    """Maps a pair (lower, upper) of indices of buffers to the minimum distance between the two buffers in bytes."""
     most_alive: int = 0
     group: tuple[int, Candidate] | None = None
     """Index of the region, and the operators of the group. None stands for an operator of TFLM."""
@@ -73,7 +73,9 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 
 _Place = tuple[Role, int, int]
-"""Role and key of a buffer, and the index of its step. A tensor has the index -1, because it can outlive a step."""
+"""Role and key of a buffer, and the index of its step. For a tensor, the index is -1, because a tensor can outlive a
+step.
+"""
 
 
 def _place_of(buffer: Buffer, step: int) -> _Place:

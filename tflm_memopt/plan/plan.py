@@ -53,7 +53,7 @@ class Buffer:
     role: Role
     key: int
     """For weights, the field `key` is the index of the operator's output. For counters and scratch, the field `key` is
-    the index of the plan step. For any buffer but weights, counters and scratch, the field `key` is the index of a
+    the index of the plan step. For all buffers except weights, counters and scratch, the field `key` is the index of a
     tensor.
     """
     nbytes: int
@@ -225,13 +225,13 @@ class Plan:
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum number of bytes that are live at the same time. The arena's head cannot be smaller."""
+    """Lower bound of the head: the maximum number of bytes that are live at the same time."""
     proven: bool
     target: str = GENERIC
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice, where the second run has an operator index of its own."""
     tilings: tuple[Tiling, ...] = ()
-    """Operators of TFLM that run in parts."""
+    """Chains of TFLM's builtin operators that run in parts."""
     states: tuple[PlacedState, ...] = ()
     pauses: tuple[int, ...] = ()
     """Moments at which other models may run, in ascending order. A moment is stated as a number of iterations."""

@@ -43,8 +43,8 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that is left for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. For each further layout, the limit for the bytes of a group is
-lower.
+"""Number of layouts to try with tensors in slow memory. After each failed layout, the limit for the bytes of a group is
+lowered.
 """
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""
@@ -166,7 +166,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan that uses slow memory least, among plans that compute nothing twice and need at most `limit`
+        """Return the plan with the least use of slow memory. The plan computes nothing twice, and needs at most `limit`
         bytes of fast memory.
 
         Return None if every plan needs more than `limit` bytes.
@@ -520,8 +520,8 @@ def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Cand
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the number of bytes that a plan takes, and its number of multiply-accumulates. The bytes include
-    TAIL_BYTES for each operator of the rewritten model.
+    """Return the number of bytes that a plan takes, with TAIL_BYTES for each operator of the rewritten model, and the
+    plan's number of multiply-accumulates.
     """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 

@@ -1,7 +1,7 @@
 """Finds the accesses of a function that must not be combined (section 6.4.2 of the dissertation).
 
-A read that decides a branch conflicts with every access in the branch that writes or has effects. A read without
-effects may run even if a branch would have skipped the read, as in Figure 6.5 (a).
+If a read decides whether a branch runs, the read conflicts with all writes and all side effects in the branch. A read
+without effects may run even if a branch would have skipped the read, as in Figure 6.5 (a).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,8 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of indices of accesses in the function. The two accesses of a pair must not be combined. In each pair, the
-earlier access is first.
+"""Pairs of accesses that must not be combined, as indices in the function's list of accesses. In each pair, the earlier
+access is first.
 """
 Regions = list[list[FieldAccess]]
 

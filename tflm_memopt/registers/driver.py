@@ -14,7 +14,7 @@ Context = tuple[int, ...]
 class Happening(Enum):
     ACCESS = "access"
     BARRIER = "barrier"
-    """A call, assembly, or a volatile access. Code outside the driver may observe or control the statement."""
+    """A call, assembly, or a volatile access, which code outside the driver may observe or control."""
     EXIT = "exit"
     SET = "set"
 

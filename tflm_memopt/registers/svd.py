@@ -70,7 +70,7 @@ def read(path: Path, text: str) -> Description:
 
 
 class _Lines:
-    """An SVD file as an XML tree, which has the line numbers and vendorExtensions that the SVD parser leaves out."""
+    """An SVD file as an XML tree, with the line numbers and vendorExtensions, which the SVD parser leaves out."""
 
     def __init__(self, file: str, tree: Any) -> None:
         self.file, self.tree = file, tree

@@ -48,7 +48,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "weights": ("grey", True, "copied weights"),
 }
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles of buffers whose colour is dark, so that letters on them must be white."""
+"""Roles of buffers with a dark colour, on which letters are white."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),

@@ -12,8 +12,7 @@ if TYPE_CHECKING:  # Importing the class Report would slow down every command.
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""A model counts as slower if its time increases by at least this fraction. A smaller increase would be rounded to 0 %.
-"""
+"""Smallest relative increase of time with which a model counts as slower. Any smaller increase is rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 

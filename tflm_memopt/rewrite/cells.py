@@ -33,7 +33,7 @@ def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
 
 
 def _in_parts(graph: Graph, op: Op) -> Graph:
-    """The state of an SVDF has one row for each remembered time step, without the newest step."""
+    """The state of an SVDF has one row for each remembered time step, except for the newest step."""
     size, state = svdf_sizes(OperatorContext(graph, op)), graph.tensors[op.inputs[4]]
     made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
     step = (1, 1, size.rank, size.units)

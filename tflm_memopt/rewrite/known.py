@@ -127,4 +127,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": partial(_plain, np.maximum),
     "MINIMUM": partial(_plain, np.minimum),
 }
-"""TFLM has no integer kernels for GATHER, REDUCE_PROD and DIV."""
+"""GATHER and REDUCE_PROD are not evaluated, because TFLM has no kernels that compute them for int32 or int64."""

@@ -32,8 +32,7 @@ def without_dead_channels(graph: Graph) -> Graph:
 
 
 def _folds(graph: Graph, op: Op) -> bool:
-    # A depthwise convolution of a single input channel keeps all output channels, because its depth multiplier is their
-    # number.
+    # With a single input channel, the depth multiplier is the number of output channels, and all channels stay.
     return op.type in FOLDED and (op.type != "DEPTHWISE_CONV_2D" or graph.tensors[op.inputs[0]].shape[-1] > 1)
 
 

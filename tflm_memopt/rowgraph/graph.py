@@ -65,7 +65,7 @@ class SlidingWindow:
 
 @dataclass(frozen=True, slots=True)
 class Rematerialisation:
-    """Operators that run a second time for one operator that reads their result (rowgraph/rematerialisation.py)."""
+    """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
 
     reader: int
     """Index of the operator that reads the result of the second run."""
@@ -78,7 +78,7 @@ class Region:
 
     ops: tuple[int, ...]
     views: tuple[int, ...]
-    """Indices of operators that only change a shape and that are removed."""
+    """Indices of the removed operators, which only change a shape."""
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
 
@@ -118,7 +118,7 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Tensors that the operator reads at run time. Constants and variables are left out."""
+    """Tensors that the operator reads at run time, without constants and variables."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
     """Number of multiply-accumulates, which is used only for models without custom operators."""

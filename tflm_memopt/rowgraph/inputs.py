@@ -15,7 +15,7 @@ TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 class InputMode:
     where: str = ARENA
     rows: int = 0
-    """Number of rows of a streamed input that the caller passes at once, or number of new rows of a sliding input."""
+    """Number of rows that the caller passes at once to a streamed input, or number of new rows of a sliding input."""
     layers: int | None = None
     """Maximum number of operators that compute only new rows of a sliding input, or None for no limit."""
 

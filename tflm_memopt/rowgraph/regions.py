@@ -103,8 +103,8 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator in a model for several devices. TFLM would repeat builtin operators after
-    each wait for a message.
+    """Return the error for a builtin operator in a model for several devices. After a wait for a message, the
+    application calls Invoke() again, which would repeat builtin operators.
     """
     return UsageError(
         "several devices cannot run operators that stay builtin",
@@ -117,8 +117,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the operators that only change a shape and that must stay in the graph. For each tensor that only shape
-    operators read, also return the output that replaces the tensor.
+    """Return the operators that only change a shape and that must stay in the graph. Also map a tensor that only
+    regions need to the output of a view that replaces the tensor.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

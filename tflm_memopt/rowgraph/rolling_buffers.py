@@ -2,9 +2,8 @@
 
 A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
 rows replace the oldest rows. Operators read the new rows at indices from 0 on, and the kept rows at negative indices.
-The operator that writes a state must run after all operators that read the state. To ensure that a state is written
-last, the outputs of the operators that read the state become operands of the operator that writes the state. A program
-needs no operands that only ensure an order, because it stores the order of iterations.
+The writer of a state must run after all readers of the state, so the readers' outputs become operands of the writer. A
+program needs no operands that only ensure an order, because it stores the order of iterations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +27,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return the operators that stay builtin because they use a variable that is also used outside their region."""
+    """Return the operators that stay builtin because their variable is also used outside their region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -217,7 +216,7 @@ class GraphWork:
         return new, state
 
     def drop_unread(self) -> None:
-        """Remove states and rows of states that no operator reads, and operators that only move unread rows."""
+        """Remove unread states, unread rows of states, and operators that only move unread rows."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():

@@ -21,7 +21,7 @@ def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
 
 
 def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
-    """Return a graph with tensors in slow memory. Raises PlanError for a tensor that must be in the arena."""
+    """Return a graph with tensors in slow memory. Raises PlanError if a tensor cannot be in slow memory."""
     if not tensors:
         return graph
     slow = frozenset(tensors)

@@ -31,8 +31,7 @@ Support = RowOp | View | Unsupported
 class AnnotatedGraph:
     """A model's graph in canonical form.
 
-    The field `support` maps the index of an operator to a RowOp, a View, or an Unsupported with the reason why the
-    operator is neither a RowOp nor a View.
+    The field `support` maps the index of an operator to a RowOp, to a View, or to an Unsupported with a reason.
     """
 
     graph: Graph

@@ -27,7 +27,7 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels with one of the executors that a process has loaded."""
+"""C code that registers the kernels with a single executor of the process."""
 _COMPILING = threading.Lock()
 
 

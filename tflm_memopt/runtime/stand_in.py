@@ -25,7 +25,7 @@ CAST = ("INT16", "BOOL")
 
 
 def runnable(data: bytes) -> bytes:
-    """Return a model with the same output bytes, in which operators of TFLM replace operators that TFLM lacks.
+    """Replace operators that TFLM lacks by operators of TFLM, and return a model with the same output bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
     STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Before GATHER, int16 and bool

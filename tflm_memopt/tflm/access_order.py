@@ -24,9 +24,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function with two arguments: a node, and the index of an input. A kernel's loads and stores are numbered. The
-function returns the number of the last load of each input element, and the number of the first store of each output
-element.
+"""Function with two arguments: a node, and the index of an input. The function returns when the kernel last loads each
+input element, and when it first stores each output element. Time is counted in loads and stores.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

@@ -146,7 +146,7 @@ class _Where(enum.Enum):
     HEAD = enum.auto()
     """A HEAD event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
-    """A TEMP event allocates bytes above the head. The next RESET or HEAD event frees the bytes of the TEMP event."""
+    """A TEMP event allocates bytes above the head until the next RESET or HEAD event."""
     RESET = enum.auto()
     LENT = enum.auto()
     """A LENT event gives TFLM's planner all free bytes, and states how many bytes the planner needs."""
@@ -311,15 +311,14 @@ class _Ends(NamedTuple):
     head: int
     tail: int
     missing: int = 0
-    """Number of bytes by which the arena is too small for the first allocation that fails, or 0 if no allocation fails.
-    """
+    """Number of bytes that the first failing allocation lacks, or 0 if no allocation fails."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows the event. Events that fit an arena must also fit every larger arena. If an event fitted an
-    arena but not a larger arena, the search for the smallest arena would fail.
+    although TFLM allows the event. Events that fit an arena must also fit every larger arena, or the search for the
+    smallest arena would fail.
     """
     head = temp = 0
     tail = size

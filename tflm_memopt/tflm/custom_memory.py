@@ -19,7 +19,7 @@ KISS_FACTORS = 264
 
 
 def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prepare:
-    """Return a Prepare or Init that reads the custom options, which are a flexbuffer map."""
+    """Return a Prepare or Init that reads the custom options as a flexbuffer map."""
 
     def replay(node: Node, abi: Abi) -> Iterator[Step]:
         from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
@@ -115,8 +115,8 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE, which has two inputs for each output: coded data, and ancillary data whose first
-    byte identifies the coding.
+    """Allocate the states of DECODE. For each output, DECODE has two inputs: coded data and ancillary data. The first
+    byte of the ancillary data identifies the coding.
     """
     yield Persistent(len(node.outputs) * size_of("pointer", abi))
     for k, output in enumerate(node.outputs):

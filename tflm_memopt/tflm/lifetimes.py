@@ -73,7 +73,7 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
 
 
 def called_bytes(graph: Graph, op: Op) -> int:
-    """Return the bytes that TFLM's planner takes for the activations of all subgraphs that an operator runs."""
+    """Return how many bytes TFLM's planner takes for all activations in the subgraphs of an operator."""
     alone = Graph({}, (op,), (), ())
     wanted = requests((alone, *graph.subgraphs[1:]), (), None).requests if called(op) else ()
     live = [need for need in wanted if need.first != _UNUSED]

@@ -29,7 +29,7 @@ class SvdfSizes:
     units: int
     rank: int
     memory: int
-    """Number of time steps from which an SVDF computes an output, with the current time step."""
+    """Number of time steps from which an SVDF computes an output, including the current time step."""
 
     @property
     def filters(self) -> int:

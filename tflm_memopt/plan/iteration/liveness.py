@@ -39,8 +39,8 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """Inputs that an iteration's last output byte may overlap."""
     before_write: Ints | None = None
-    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes. The field is None
-    for a whole tensor.
+    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes, or None for a
+    whole tensor.
     """
 
     def from_the_end(self) -> LiveRange:
@@ -245,7 +245,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[both].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # A new row overwrites older rows, and some of these rows may be read later.
+    # A new row overwrites older rows, some of which may be read later.
     before_write = upper.top if upper.before_write is None else upper.before_write
     later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

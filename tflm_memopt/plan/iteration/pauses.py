@@ -29,8 +29,8 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of live bytes in ascending order. At each limit, a model can pause at intervals of at most
-        `apart`.
+        """Return limits for the live bytes of a pause, in ascending order. Each limit still allows pauses at intervals
+        of at most `apart`.
         """
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:

@@ -197,7 +197,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Positions of the iterations that write an operator's pixels, and of the iterations that read these pixels last.
+    """For each pixel that an operator writes, the positions of two iterations: the write and the last read of the
+    pixel.
 
     The field `stripes` is the number of stripes from the write of a pixel to its last read.
     """
@@ -212,7 +213,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each number of the array encodes an operator and a request. The request EXECUTE runs an iteration of the
+    """Array of numbers that each encode an operator and a request. The request EXECUTE runs an iteration of the
     operator.
     """
     iteration: Ints
@@ -243,8 +244,8 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return two arrays with one entry for each iteration of the operator. The first array has the iteration's
-        position among all iterations of the group. The second array has the iteration's index.
+        """Return two arrays with one entry for each iteration of the operator: the iteration's position among all
+        iterations of the group, and the iteration's index.
         """
         if key not in self._iterations:
             (at,) = (self.executed == key).nonzero()
@@ -358,8 +359,8 @@ def _executed(
 
 
 def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """For each request, return how many iterations run. The second result has the indices of the iterations in
-    execution order.
+    """Return two arrays: how many iterations run for each request, and the indices of all iterations in execution
+    order.
 
     Before request `i` is met, `need[i]` iterations must be complete.
     """
@@ -474,7 +475,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return how many output bytes exist before each iteration, and how many exist after the iteration."""
+    """Return the numbers of output bytes that exist before and after each iteration."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

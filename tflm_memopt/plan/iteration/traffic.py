@@ -21,7 +21,7 @@ def bytes_written(member: Member, iterations: Ints) -> int:
     writes, each, nest = member.op.writes, member.iterations, member.nest
     if member.iterative:
         return writes.nbytes
-    if nest.sums:  # If groups add to sums, only the last group writes outputs.
+    if nest.sums:  # If channel groups add to sums, only the last channel group writes outputs.
         iterations = iterations[each.channel_group[iterations] == nest.channel_groups - 1]
     pixels = each.x1[iterations] - each.x0[iterations]
     if not nest.splits:

@@ -23,7 +23,7 @@ from tflm_memopt.plan.plan import Role
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD}
 """Packings whose kernels multiply the padding like other pixels, instead of skipping the padding."""
 GROUP_START = 2
-"""Number of steps for starting a group, without one step for each operator."""
+"""Number of steps for starting a group, in addition to one step for each operator."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -35,7 +35,7 @@ def work(planned: Planned) -> Iterator[Work]:
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Each pass reads all weights once.
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # How often all weights are read.
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
@@ -64,7 +64,7 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group, without a simulation.
 
-    The tuple has one Work, or a Work for each case if a kernel call can compute either one pixel or several pixels.
+    If a kernel call can compute either one pixel or several pixels, the yielded tuple has a Work for each case.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)
@@ -108,8 +108,8 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """A kernel call ends before an iteration of another operator. In a tiled group, a kernel call also ends with the
-    row.
+    """A kernel call ends before an iteration of another operator. In a tiled group, a kernel call also ends at the end
+    of a row.
     """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:

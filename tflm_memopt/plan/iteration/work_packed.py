@@ -106,8 +106,8 @@ def _is_short(w: Windows) -> bool:
 
 
 def _joined(w: Windows, done: Work) -> Work:
-    """Add the work of gather_at_once(). The function copies whole rows of a window that lies inside the input, and
-    single taps of any other window.
+    """Add the work of gather_at_once(), which copies whole rows of a window that lies inside the input, and single taps
+    of any other window.
     """
     c, window = w.in_channels, w.op.window
     inside = w.unclipped if w.in_one_piece and max(window.dilation_h, window.dilation_w) == 1 else 0
@@ -258,8 +258,8 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
-    """One kernel call computes a tile if the tile's pixels are adjacent in memory. For another tile, one kernel call
-    computes at most `most` pixels.
+    """If a tile's pixels are adjacent in memory, one kernel call computes the tile. If the pixels are not adjacent, one
+    kernel call computes at most `most` pixels.
     """
     if w.rows:
         return done

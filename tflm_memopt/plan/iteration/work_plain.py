@@ -20,7 +20,7 @@ SUMS_AT_ONCE = 32
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Add the work of the kernel in tmo_conv_ref.c. With the DSP extension, it computes four channels at once."""
+    """Add the work of the kernel in tmo_conv_ref.c, which computes four channels at once with the DSP extension."""
     if w.rows and (w.op.window.kernel_w > 1 or w.op.window.pad_left > 0):
         done = replace(done, listed=w.pixels)
     if not w.makes_fours:
@@ -142,7 +142,7 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """If both inputs have one scale, cores with the DSP extension add single values."""
+    """If both inputs have the same scale, cores with the DSP extension add one value at a time."""
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"

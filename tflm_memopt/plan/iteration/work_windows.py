@@ -1,4 +1,4 @@
-"""Describes the windows that an operator reads, from which the operator's work is counted."""
+"""Describes the windows that an operator reads, to count the operator's work."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

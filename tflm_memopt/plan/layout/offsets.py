@@ -55,7 +55,7 @@ class Reversible:
     forward: Constraints
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Maps the index of a buffer to the buffer's size in bytes if the group is reversed."""
+    """Maps the index of a buffer to the buffer's size in bytes in the reversed group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class _Neighbours:
-    """Buffers that are live together with another buffer."""
+    """For each buffer, the other buffers that are live together with the buffer."""
 
     distances: list[list[tuple[int, int, int]]]
     """For each buffer, a triple for each neighbour: the neighbour's index, and the minimum distances if the neighbour

@@ -37,7 +37,9 @@ TURNS = 0.3
 """Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for all other groups."""
 FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
-"""Function (group, enough) that returns a group's size in a layout. A size of at most `enough` bytes may be inexact."""
+"""Function (group, enough) that returns a group's size in a layout. A size of at most `enough` bytes need not be the
+smallest possible size.
+"""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function (group, limit) that returns the reversed group if it needs fewer than `limit` bytes, and otherwise None."""
 
@@ -49,7 +51,7 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    tuple has only the sum of the sizes of all groups. If `low` is true, the tuple has the size of each group, largest
+    field `spread` has only the sum of the sizes of all groups or, if `low` is true, the size of each group, largest
     first.
     """
     last: Candidate | None = field(default=None, compare=False)
@@ -183,9 +185,7 @@ class Cuts:
         return any(new.values())
 
     def once(self) -> Mapping[int, Sequence[Candidate]]:
-        """Return the known groups that compute nothing twice. A key is the position after the last operator of its
-        groups.
-        """
+        """Map each position to the known groups that end just before the position and compute nothing twice."""
         return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
 
     def _is_once(self, group: Candidate) -> bool:

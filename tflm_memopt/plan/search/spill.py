@@ -24,7 +24,8 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places the buffers of a group that are not in slow memory, and returns their bytes of fast memory."""
+"""Function that places a group's buffers in fast memory, and returns their size. Buffers in slow memory are left out.
+"""
 MOST_CHOSEN = 3
 """If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
 
@@ -63,9 +64,7 @@ class Bordered:
     born: tuple[Slow, ...]
     touched: Slow
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Reads of tensors that may be in slow memory: the tensor, the operator that reads the tensor, and the operand's
-    index.
-    """
+    """For each read of a tensor that may be in slow memory: the tensor, the reader, and the operand's index."""
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:

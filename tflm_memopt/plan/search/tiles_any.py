@@ -1,7 +1,7 @@
 """Finds tiled forms of groups of any structure.
 
-Rows that two stripes need are kept in buffers. The search in tiles_search.py is faster. It handles only chains
-of operators, and a chain may have skip connections.
+Rows that two stripes need are kept in buffers. The search in tiles_search.py is faster than tiles_any.py, but handles
+only chains of operators with skip connections.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class RowCount:
     """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
-    """Range of the rows that a stripe makes. Index 0 is the first row of a complete stripe."""
+    """Range of the rows that a stripe makes, counted from the first row of a complete stripe."""
 
 
 @cache

@@ -31,16 +31,14 @@ class State(NamedTuple):
     """
     stop: int
     stripe_rows: int
-    """Number of rows of a stripe: rows of the input of the next operator that adds to sums, or rows of the group's
-    output if no later operator adds to sums.
+    """Number of rows of a stripe, in the input of the next operator with sums, or in the group's output if no later
+    operator has sums.
     """
     sums: int
-    """Bytes of the sums and of an output row of the next operator that adds to sums, or -1 if no later operator adds to
-    sums.
-    """
+    """Bytes of the sums and of an output row of the next operator with sums, or -1 if no later operator has sums."""
     late: bool
-    """Whether the group's last operator adds up channel groups, so that it writes a stripe's pixels at the end of the
-    stripe.
+    """Whether the group's last operator adds the results of channel groups, so that it writes a stripe's pixels at the
+    end of the stripe.
     """
     skips: tuple[Skip, ...]
     early: bool = False
@@ -59,7 +57,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up its channel groups."""
+    """Whether the last operator adds the results of all channel groups."""
 
     @property
     def sums(self) -> bool:
@@ -82,7 +80,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe `m` needs `rows` rows before row `m × advance + end`, including rows for skip connections."""
+    """Stripe `m` needs the `rows` rows just before row `m × advance + end`, including rows for skip connections."""
     end: int
     advance: int
     stripes: tuple[int, int]

@@ -50,8 +50,8 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 
 
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
-    """A stripe of several rows adds values column by column, which changes a result that depends on the order of
-    additions.
+    """If the order of additions matters, a stripe has one row, because a stripe of several rows adds values column by
+    column.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -236,8 +236,8 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first layer in a chain of dense or pointwise layers that ends at `position`.
-        Return None without a chain.
+        """Return the position of the first layer in a chain of dense or pointwise layers that ends at `position`, or
+        None if no chain ends at `position`.
         """
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:

@@ -6,9 +6,9 @@ a copy of the original filter. Each copy of the original filter starts one origi
 Samples outside the original window have a weight of zero. The samples of a row become channels of a CONV_2D, or pixels
 of a DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. In pools and in float32
-operators, each new window must consist of whole rows. If windows cannot consist of whole rows, GATHER copies the
-samples of a few windows to one row.
+Some operators cannot ignore a sample by a weight of zero: a pool has no weights, and zero times an infinite float32
+sample is NaN. In pools and in float32 operators, each new window must consist of whole rows. If windows cannot consist
+of whole rows, GATHER copies the samples of a few windows to one row.
 """
 
 from collections.abc import Iterator
@@ -213,8 +213,8 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the quantization of a tensor whose channels are repeated. If the argument `each` is true, the copies of a
-    channel are adjacent. If `each` is false, copies of all channels follow each other.
+    """Return the quantization of a tensor whose channels are repeated. If the argument `each` is true, channels (a, b)
+    become (a, a, b, b), and otherwise (a, b, a, b).
     """
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:

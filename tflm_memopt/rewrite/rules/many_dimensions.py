@@ -1,5 +1,5 @@
-"""Joins dimensions of tensors that have more than four dimensions, as in a group norm, or that have several images in a
-batch.
+"""Joins dimensions of tensors with several images in a batch, and of tensors with more than four dimensions, as in a
+group norm.
 
 Adjacent dimensions are joined if each operand is broadcast along all of these dimensions or along none. Before the
 dimensions are joined, a value for a group of channels is repeated for each channel. If an operator such as SOFTMAX

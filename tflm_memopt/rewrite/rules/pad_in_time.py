@@ -1,4 +1,4 @@
-"""Rewrites a PAD of three dimensions with four dimensions, so that convolutions can do the padding (fold_pad.py).
+"""Turns a PAD of three dimensions into a PAD of four dimensions, so that convolutions can do the padding (fold_pad.py).
 
 Converters write a causal convolution as a PAD of time steps and a RESHAPE, which puts all steps into one row.
 """

@@ -1,4 +1,4 @@
-"""Splits a pool whose windows are long and whose input is padded.
+"""Splits a pool with long windows and a padded input.
 
 Each window that reaches into the padding becomes a global pool over the window's samples inside the input.
 The windows inside the input become one pool without padding, which long_window.py converts.
