@@ -205,15 +205,20 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
     return;
   }
 #endif
-#if TMO_CORE_DSP
-  if (k->out_channels < 4 && r.step == 1 && r.stride == 1 && (r.parts <= 1 || r.next_at == 0) && !tmo_has_sums(k)) {
-    tmo_make_channels(k, &r, w, out + i);
-    return;
-  }
-#endif
   uint32_t sums[FILTERS];
   conv_runs(k, &r, w, i, out, FILTERS, sums);
 }
+
+#if TMO_CORE_DSP
+/* Computes a pixel of a convolution with less than four output channels. Returns false without computing anything if conv_large() must compute the
+ * pixel. */
+TMO_OWN_FRAME static bool conv_few(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  const tmo_runs r = find_runs(k, v);
+  if (r.step != 1 || r.stride != 1 || (r.parts > 1 && r.next_at != 0)) return false;
+  tmo_make_channels(k, &r, k->weights + tmo_first_tap(k, v), out);
+  return true;
+}
+#endif
 
 static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_runs r = find_runs(k, v);
@@ -250,10 +255,40 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     return;
   }
   if (TMO_CORE_DSP && !tmo_has_part(TMO_PART_CONV_SUMS)) return;
+#if TMO_CORE_DSP
+  if (k->out_channels < 4 && !tmo_has_sums(k) && conv_few(k, v, out + i)) return;
+#endif
   conv_large(k, v, i, out);
 }
 
+#if TMO_CORE_DSP
+/* Returns whether tmo_conv_points() computes a row of output pixels. */
+static bool is_row_of_points(const tmo_kernel *k, const tmo_window *rows) {
+  const tmo_op *op = k->op;
+  const bool point = op->kernel_h * op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1 && (k->out_width - 1u) * op->stride_w < k->in_width;
+  return point && k->tap_step == k->in_channels && tmo_makes_points(k);
+}
+
+void tmo_conv_points(const tmo_kernel *k, const int8_t *from, uint32_t n, int8_t *out) {
+  const uint32_t channels = k->in_channels, step = k->op->stride_w * channels, next = k->out_channels;
+  const tmo_runs r = {&from, 1, 1, 1, 0, 0, 0, 0, channels, 1, channels, channels, k->op->input_zero_point[0]};
+  for (; n > 0; --n, from += step, out += next) {
+    if (tmo_has_part(TMO_PART_CONV_SUMS) && next < 4) {
+      tmo_make_channels(k, &r, k->weights, out);
+    } else {
+      tmo_conv_fours(k, from, channels, k->weights, channels, out);
+    }
+  }
+}
+#endif
+
 void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_CORE_DSP
+  if (is_row_of_points(k, window)) {
+    tmo_conv_points(k, window->pixels[0], k->out_width, out);
+    return;
+  }
+#endif
   if (tmo_has_nibbles(k->op) || !tmo_conv_row_vectors(k, window, out)) tmo_make_row(k, window, out, conv);
 }
 

@@ -10,6 +10,20 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offseto
 
 #endif
 
+#if TMO_CORE_DSP
+/* Computes a pixel if the number of output channels for each input channel is a multiple of 4. tmo_makes_fours() must be true. */
+TMO_OWN_FRAME static void repeated_fours(const tmo_kernel *k, const tmo_window *v, uint32_t multiplier, int8_t *out) {
+  tmo_dsp_scales scales;
+  tmo_dsp_window_job o;
+  tmo_dsp_set_window(&o, k, v, k->weights + tmo_first_tap(k, v), out, &scales);
+  for (uint32_t c = 0; c < k->in_channels; ++c, ++o.offset) {
+    o.job.groups = multiplier / 4;
+    tmo_dsp_repeated_outputs(&o);
+  }
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+#endif
+
 /* Computes one output pixel of a depthwise convolution. The pixel's first channel is element i of the output. Output channel c reads input channel c
  * / multiplier, rounded down. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
@@ -33,6 +47,12 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   const bool repeated = k->out_channels != k->in_channels;
   if (repeated ? !tmo_has_part(TMO_PART_DEPTHWISE_REPEATED) : TMO_CORE_DSP && !tmo_has_part(TMO_PART_DEPTHWISE_SUMS)) return;
   const uint32_t all = repeated ? k->out_channels / k->in_channels : k->out_channels;
+#if TMO_CORE_DSP
+  if (repeated && all % 4 == 0 && tmo_makes_fours(k)) {
+    repeated_fours(k, v, all, out + i);
+    return;
+  }
+#endif
   for (uint32_t x = 0, m = 0, n, oc = 0; oc < k->out_channels; oc += n) {
     uint32_t sums[TMO_STACK_SUMS];
     n = all - m < TMO_STACK_SUMS ? all - m : TMO_STACK_SUMS;

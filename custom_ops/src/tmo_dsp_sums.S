@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_sums(), tmo_dsp_channel(), tmo_dsp_outputs() and tmo_dsp_window_outputs() of tmo/kernels.h compute convolutions with the DSP extension. The
- * weights of these convolutions are not packed. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four
+/* The functions tmo_dsp_sums(), tmo_dsp_channel(), tmo_dsp_outputs(), tmo_dsp_window_outputs() and tmo_dsp_repeated_outputs() of tmo/kernels.h compute
+ * convolutions with the DSP extension. The weights of these convolutions are not packed. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four
  * channels. The function tmo_dsp_sums() computes the last one to three channels one at a time.
  *
  * Register r0 points to the next values of a run, and r1 points to the next weights of the first channel. Registers r2 and r3 are the distances from
@@ -323,31 +323,53 @@
     .equ JOB_OFFSET, 64
     .equ JOB_APART, 68
 
-/* Multiplies the four channels of the tap in register r10 by the next weights. */
-.macro TAP
+/* Multiplies the tap in register r10 by the next weights of four output channels. If `repeated` is 0, the tap has four channels, one for each output
+ * channel. If `repeated` is 1, the tap has one channel for all four output channels. */
+.macro TAP repeated
     ldr   r11, [r1]
     add   r1, r1, r2
+  .if \repeated
+    sxtah r12, r8, r10
+  .else
     sxtab16 r12, r8, r10
     sxtab16 r10, r8, r10, ror #8
+  .endif
     sxtb16 r9, r11
     sxtb16 r11, r11, ror #8
     smlabb r4, r12, r9, r4
+  .if \repeated
+    smlabb r5, r12, r11, r5
+    smlabt r6, r12, r9, r6
+    smlabt r7, r12, r11, r7
+  .else
     smlabb r5, r10, r11, r5
     smlatt r6, r12, r9, r6
     smlatt r7, r10, r11, r7
+  .endif
+.endm
+
+/* Loads the values of a tap into register r10. */
+.macro LOAD_TAP repeated, address:vararg
+  .if \repeated
+    ldrsb r10, \address
+  .else
+    ldr   r10, \address
+  .endif
 .endm
 
 /* Multiplies the next tap, whose address is in a list, by the next weights. */
-.macro TAP_AT
+.macro TAP_AT repeated
     ldr   r10, [r0], #4
-    ldr   r10, [r10, r3]
-    TAP
+    LOAD_TAP \repeated, [r10, r3]
+    TAP   \repeated
 .endm
 
-/* tmo_dsp_window_outputs() computes the outputs of a window of taps, four channels at once. Register r1 points to the weights of the next tap, and r2
- * is the distance to the weights after them. If the addresses of all taps are listed, r0 points to the list, and r3 is the distance from a tap to its
- * four channels. If the taps of a row are equally far apart, r0 points to the next tap, and r3 is the distance between taps. */
-    FUNCTION tmo_dsp_window_outputs
+/* tmo_dsp_window_outputs() and tmo_dsp_repeated_outputs() compute the outputs of a window of taps, four channels at once. Register r1 points to the
+ * weights of the next tap, and r2 is the distance to the weights after them. If the addresses of all taps are listed, r0 points to the list, and r3
+ * is the distance from a tap to its channels. If the taps of a row are equally far apart, r0 points to the next tap, and r3 is the distance between
+ * taps. */
+.macro WINDOW_OUTPUTS name, repeated
+    FUNCTION \name
     push  {r0, r1, r2, r4-r11, lr}
     mov   r12, r0
     ldr   r8, [r12, #JOB_ZERO_IN]
@@ -368,10 +390,10 @@
     ldr   lr, [r12, #JOB_COLUMNS]
     lsrs  lr, lr, #1
     bcc   3f
-    TAP_AT
+    TAP_AT \repeated
     beq   5f
-3:  TAP_AT
-    TAP_AT
+3:  TAP_AT \repeated
+    TAP_AT \repeated
     subs  lr, lr, #1
     bne   3b
 5:  ldrd  r12, r10, [sp]
@@ -385,9 +407,9 @@
     ldr   r9, [r12, #JOB_OFFSET]
     add   r0, r0, r9
     ldr   lr, [r12, #JOB_COLUMNS]
-7:  ldr   r10, [r0]
+7:  LOAD_TAP \repeated, [r0]
     add   r0, r0, r3
-    TAP
+    TAP   \repeated
     subs  lr, lr, #1
     bne   7b
     ldr   r12, [sp]
@@ -400,12 +422,18 @@
 8:  ldr   r10, [r12, #JOB_WEIGHTS]
     add   r10, r10, #4
     str   r10, [r12, #JOB_WEIGHTS]
+  .if \repeated == 0
     ldr   r10, [r12, #JOB_OFFSET]
     add   r10, r10, #4
     str   r10, [r12, #JOB_OFFSET]
+  .endif
     OUTPUTS
     bne   1b
     pop   {r0, r1, r2, r4-r11, pc}
-    .size tmo_dsp_window_outputs, . - tmo_dsp_window_outputs
+    .size \name, . - \name
+.endm
+
+    WINDOW_OUTPUTS tmo_dsp_window_outputs, 0
+    WINDOW_OUTPUTS tmo_dsp_repeated_outputs, 1
 
 #endif

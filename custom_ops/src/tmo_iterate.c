@@ -486,9 +486,11 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
+static bool has_one_tap(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV) && op->kernel_h * op->kernel_w == 1; }
+
 static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
-  return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
+  return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && (tmo_is_kind(op, TMO_OP_CONV_S16) || has_one_tap(op)));
 }
 
 bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op) {
@@ -530,8 +532,10 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   return iterate_to(run, op, end);
 }
 
-/* The kernel of an int16 convolution computes the pixels of a row one after another. */
-static bool is_point_s16(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV_S16) && tmo_channel_groups(op) == 1 && tmo_is_pointwise(op); }
+/* The kernels of int8 and int16 convolutions compute the pixels of a row one after another. */
+static bool is_point(const tmo_op *op) {
+  return (tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_is_kind(op, TMO_OP_CONV)) && tmo_channel_groups(op) == 1 && tmo_is_pointwise(op);
+}
 
 /* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
  * adjacent in memory, or if an output pixel needs several pixels of an operand. */
@@ -541,7 +545,7 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
   const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
   const int8_t *operands[2];
-  if (!(binary || is_pixelwise(op) || tmo_only_limits(op) || is_point_s16(op)) || pixels > UINT16_MAX || !tmo_is_ascending(out)) return false;
+  if (!(binary || is_pixelwise(op) || tmo_only_limits(op) || is_point(op)) || pixels > UINT16_MAX || !tmo_is_ascending(out)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     const bool repeated = in->height == 1 && in->width == 1; /* the only pixel of the operand is repeated */

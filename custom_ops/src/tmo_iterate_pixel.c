@@ -311,14 +311,18 @@ static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo
   k.out_channels = written.count;
   k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) + written.first : NULL;
   k.sums = NULL;
-  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) {
-    return false;
-  }
+  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || !tmo_makes_points(&k)) return false;
   const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? written.first : 0;
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers) + first_scale;
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts) + first_scale;
   int8_t *const to = is_grouped ? grouped_pixel(run, op, out) : pixel_of(run, out, run->current.row, run->current.tile);
-  tmo_conv_fours(&k, find_pixel(run, in, y, x), k.in_channels, tmo_weights_of(run, op) + written.first * k.in_channels, k.in_channels, to);
+  const int8_t *const from = find_pixel(run, in, y, x);
+  k.weights = tmo_weights_of(run, op) + written.first * k.in_channels;
+  if (k.out_channels < 4) {
+    tmo_conv_points(&k, from, 1, to);
+  } else {
+    tmo_conv_fours(&k, from, k.in_channels, k.weights, k.in_channels, to);
+  }
   return true;
 }
 

@@ -278,7 +278,10 @@ typedef struct {
   uint32_t apart;            /* distance in bytes between two taps of a row; 0 if `taps` lists all taps */
 } tmo_dsp_window_job;
 
+/* tmo_dsp_window_outputs() reads another input channel for each output channel. tmo_dsp_repeated_outputs() reads only one input channel, which is
+ * `offset` bytes after each tap. */
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
+void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job);
 
 /* Computes a pixel of a convolution from adjacent input bytes. The argument `bytes` is the number of input bytes. The argument `w` is the address of
  * the first channel's weights. */
@@ -384,6 +387,15 @@ static TMO_ALWAYS_INLINE void tmo_make_channels(const tmo_kernel *k, const tmo_r
     out[c] = (int8_t)(value < low ? low : value > high ? high : value);
   }
 }
+
+#if TMO_CORE_DSP
+/* Computes n pixels of a convolution with a 1x1 kernel. The windows of the pixels are inside one input row, and the first pixel is at `from`.
+ * tmo_makes_points() must be true. */
+TMO_LINKAGE void tmo_conv_points(const tmo_kernel *k, const int8_t *from, uint32_t n, int8_t *out);
+static inline bool tmo_makes_points(const tmo_kernel *k) {
+  return !tmo_has_nibbles(k->op) && (k->out_channels < 4 ? tmo_has_part(TMO_PART_CONV_SUMS) && !tmo_has_sums(k) : tmo_makes_fours(k));
+}
+#endif
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 

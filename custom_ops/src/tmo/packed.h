@@ -41,24 +41,29 @@ static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
+/* Sets all fields of a job for the pixel of a depthwise convolution. The argument `w` is the address of the weights of the window's first tap. */
+static TMO_ALWAYS_INLINE void tmo_dsp_set_window(tmo_dsp_window_job *o, const tmo_kernel *k, const tmo_window *v, const int8_t *w, int8_t *out, tmo_dsp_scales *scales) {
+  const bool by_row = tmo_reads_rows(k);
+  tmo_dsp_set(&o->job, k, w, k->tap_step, out, scales);
+  o->taps = v->pixels;
+  o->columns = v->columns;
+  o->rows = v->columns == 0 ? 0 : by_row ? v->count : v->count / v->columns;
+  o->skipped = (k->op->kernel_w - v->columns) * k->tap_step;
+  o->offset = v->offset;
+  o->apart = by_row ? k->op->dilation_w * k->in_channels : 0;
+  if (!by_row && o->skipped == 0) {
+    o->columns = v->count;
+    o->rows = v->count > 0 ? 1 : 0;
+  }
+}
+
 /* Computes a pixel of a depthwise convolution, four channels at a time. tmo_makes_fours() must be true, and the numbers of input and output channels
  * must be equal. */
 static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
-  const bool by_row = tmo_reads_rows(k);
   const int8_t *const w = k->weights + tmo_first_tap(k, v);
   tmo_dsp_scales scales;
   tmo_dsp_window_job o;
-  tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
-  o.taps = v->pixels;
-  o.columns = v->columns;
-  o.rows = v->columns == 0 ? 0 : by_row ? v->count : v->count / v->columns;
-  o.skipped = (k->op->kernel_w - v->columns) * k->tap_step;
-  o.offset = v->offset;
-  o.apart = by_row ? k->op->dilation_w * k->in_channels : 0;
-  if (!by_row && o.skipped == 0) {
-    o.columns = v->count;
-    o.rows = v->count > 0 ? 1 : 0;
-  }
+  tmo_dsp_set_window(&o, k, v, w, out, &scales);
   tmo_dsp_window_outputs(&o);
   if (tmo_dsp_moves_to_rest(&o.job, k, w, 1, out)) {
     o.offset = v->offset + k->out_channels - 4;

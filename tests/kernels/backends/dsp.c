@@ -37,20 +37,25 @@ void tmo_dsp_outputs(tmo_dsp_job *job) {
   }
 }
 
-void tmo_dsp_window_outputs(tmo_dsp_window_job *job) {
-  for (; job->job.groups > 0; job->offset += 4, job->job.weights += 4) {
+/* The argument `channels` is the number of channels of a tap: 4 or 1. */
+static void window_outputs(tmo_dsp_window_job *job, uint32_t channels) {
+  for (; job->job.groups > 0; job->offset += channels == 4 ? 4 : 0, job->job.weights += 4) {
     const int8_t *w = job->job.weights;
     int32_t sums[4];
     memcpy(sums, job->job.bias, sizeof sums);
     for (uint32_t row = 0; row < job->rows; ++row, w += job->skipped) {
       for (uint32_t column = 0; column < job->columns; ++column, w += job->job.filter) {
         const int8_t *const tap = job->apart > 0 ? job->taps[row] + column * job->apart : job->taps[row * job->columns + column];
-        for (uint32_t c = 0; c < 4; ++c) multiply(&sums[c], tap + job->offset + c, job->job.zero_in, w + c);
+        for (uint32_t c = 0; c < 4; ++c) multiply(&sums[c], tap + job->offset + c % channels, job->job.zero_in, w + c);
       }
     }
     write_four(&job->job, sums);
   }
 }
+
+void tmo_dsp_window_outputs(tmo_dsp_window_job *job) { window_outputs(job, 4); }
+
+void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job) { window_outputs(job, 1); }
 
 static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
   return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
