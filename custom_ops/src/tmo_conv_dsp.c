@@ -388,8 +388,8 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the output columns whose windows are completely inside the input. Returns a run of 0 columns if the windows are dilated or an input row is
- * missing. */
+/* Returns the output columns whose windows are completely inside the input. If an input row is missing, or if the windows are dilated, the function
+ * returns no columns, and the caller gathers the values in another way. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
@@ -435,7 +435,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the last pixel of each of two rows into one tile. Each row has five pixels. */
+/* Gathers the input values of the last pixels of two output rows into one tile. Both rows have five pixels. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

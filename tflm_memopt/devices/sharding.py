@@ -119,10 +119,10 @@ def shard(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
-    The argument `shardings` maps Op.index to the split of each operator. The argument `identity` is the number of the
-    conversion in all messages. The argument `portions` has a number for each device: the device's channels, divided by
-    the mean number of channels per device. The argument `at` maps Op.index to the device of each unsplit operator that
-    is not on the first device.
+    The argument `shardings` maps Op.index to the split of each operator. The argument `identity` is a number that all
+    messages contain, and that differs between conversions. The argument `portions` has a number for each device: the
+    device's channels, divided by the mean number of channels per device. The argument `at` maps Op.index to the device
+    of each unsplit operator that is not on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -198,13 +198,15 @@ class _Sharder(Tiles):
     tensor.
     """
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Maps a tensor, an axis, a first element, an end and a device to the tensor that holds these elements."""
+    """Maps (tensor, axis, first, end, device) to a tensor on the device, which holds the elements from `first` to `end`
+    - 1 along the axis.
+    """
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a tensor and a number of rows to the tensor that holds only the first rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Sent tensors. Maps the tensor between the operators SEND and RECEIVE to the tensor that is sent."""
+    """Sent tensors. The key is the output of SEND, which is also the input of RECEIVE."""
 
     def sharded(self) -> DeviceGraphs:
         for t in (*self.graph.inputs, *(t for t in self.graph.outputs if self.graph.tensors[t].constant)):
@@ -389,7 +391,7 @@ class _Sharder(Tiles):
         return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the input rows at the end that no window on a device that runs the operator reaches.
+        """Remove the last input rows, if the windows do not reach the rows on any device that runs the operator.
 
         Each row is sent once, so all operators that read a tensor get an equal number of rows. The argument `readers`
         has the devices that run the operator.

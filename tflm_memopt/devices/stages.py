@@ -3,7 +3,7 @@
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
 sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device's equal part of all
 weights, all devices divide the layer's channels. At a few positions, the network is cut in two and planned for two
-devices. In the search for sequences of operators, the arenas of the plans for two devices are upper bounds.
+devices. In the search, the arenas of both devices serve as upper bounds for shorter sequences of operators.
 """
 
 import math
@@ -37,7 +37,7 @@ class SplitCost(NamedTuple):
     bytes, and 2 if the largest arena is even larger.
     """
     weights: float
-    """Largest size of a device's weights, as a multiple of the mean, but at least FAIR_PART."""
+    """Most weights that a device stores, divided by the mean over all devices, but at least FAIR_PART."""
     ram: int
     sent: float
 

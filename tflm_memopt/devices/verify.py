@@ -25,7 +25,9 @@ from tflm_memopt.runtime.verify import LEAST_RUNS, Pair, interfaces, message
 class DevicesVerification:
     bit_exact: bool
     runs: int
-    """Number of test inputs: random, extreme, the user's, and inputs in which each byte takes every value."""
+    """Number of test inputs of all kinds: random inputs, extreme inputs, the user's inputs, and inputs in which each
+    byte takes every value.
+    """
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None

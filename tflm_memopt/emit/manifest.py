@@ -1,4 +1,4 @@
-"""After the model of a wake word was rewritten, updates the wake word's manifest for ESPHome's micro_wake_word."""
+"""Writes a rewritten model's name and arena size into a wake word's manifest for ESPHome's micro_wake_word."""
 
 import json
 

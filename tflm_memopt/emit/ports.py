@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 @dataclass(frozen=True, slots=True)
 class Port:
     """An input or output of a C module. The C function named `function` returns the address of the input's or output's
-    bytes. The C constant named `constant` is the number of the bytes.
+    bytes. The C constant named `constant` states how many bytes there are.
     """
 
     function: str

@@ -100,8 +100,9 @@ def enough(arenas: Mapping[str, int]) -> int:
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
     """Return the arena size in bytes for each build of TFLM. The keys are descriptions of the builds.
 
-    TFLM's structs are larger in Arduino libraries, and on RISC-V and Xtensa, than in the Cortex-M build of `arena`.
-    TFLM libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each model.
+    The argument `arena` is for a Cortex-M build. TFLM's structs are larger in Arduino libraries, and on RISC-V and
+    Xtensa. TFLM libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each
+    model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {

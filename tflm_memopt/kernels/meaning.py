@@ -39,8 +39,8 @@ Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Rounded numbers are clamped to the range [-FAR, FAR]. If any zero point is added to FAR or -FAR, the sum is outside
-the range of int16.
+"""Rounded numbers are clamped to the range [-FAR, FAR]. FAR is so large that FAR plus a zero point is always above the
+range of int16, and -FAR plus a zero point is below it.
 """
 
 

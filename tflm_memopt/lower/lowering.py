@@ -285,7 +285,9 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the loop nest of the stage's completed output. Int32 sums are complete after the last stripe."""
+    """Return the loop nest in which the stage completes its output. A stage with int32 sums completes its output in the
+    last stripe.
+    """
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

@@ -86,8 +86,8 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """Return the number of constants that differ in `found` and `expected`, by the name of the array of constants.
-    Return None if two arrays of the same name differ in size, or if only one of both has weights.
+    """Compare arrays of the same name, and return for each name how many constants differ. Return None if the arrays
+    differ in size, or if only one of the operators has weights.
     """
     counts = {}
     for name in found.keys() | expected.keys():

@@ -116,7 +116,9 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the left shift and the scale (m2, c and e) of each operand, and then the scale of the output."""
+    """Return four numbers for each operand, the left shift and the scale (m2, c and e), and then the scale of the
+    output.
+    """
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
@@ -192,8 +194,8 @@ def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArra
 
 
 def _starts(channels: int, each: int) -> list[int]:
-    """Divide channels into sets of equal size, and return the first channel of each set. Each set has `each` channels,
-    so the last two sets may share channels.
+    """Divide channels into sets of `each` channels, and return the first channel of each set. If `channels` is not a
+    multiple of `each`, the last two sets share some channels.
     """
     return [*range(0, channels - each + 1, each), *([channels - each] if channels % each else [])]
 

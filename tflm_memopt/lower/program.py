@@ -177,8 +177,8 @@ class MoveRecord:
     """
 
     row: U16
-    """Index of the input row that the move reads, counted over the input rows of all operands from operand 0 on. A move
-    copies nothing if its input row does not exist.
+    """Index of the input row that the move reads. The index counts the rows of operand 0 first, then the rows of
+    operand 1, and so on. A move copies nothing if its input row does not exist.
     """
     count: U16
     bytes: U32
@@ -410,8 +410,8 @@ def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
-    """Return the indices of the iterations whose bits are set in the array at byte `at`. If `at` is 0, there is no
-    array.
+    """Return the indices of the iterations whose bits are set in the array at byte `at`. An offset of 0 stands for an
+    array without set bits.
     """
     if not at:
         return ()
@@ -447,8 +447,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array with a bit for each iteration, or 0 if there is no array. If an iteration's bit
-    is set, core 0 runs the iteration alone.
+    """Offset in the program of an array with a bit for each iteration. If the bit is set, core 0 runs the iteration
+    alone. The offset is 0 if no bit is set.
     """
     counters: U32
     """Number of bytes from the loop counters of core 0 to the loop counters of core 1."""

@@ -28,8 +28,8 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model as bytes. The function replaces the operators of `tree`, which is the original model
-    with the given changes.
+    """Return the rewritten model as bytes. The argument `tree` is the original model, to which the given changes were
+    made. The function replaces the operators of `tree`.
     """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
@@ -155,7 +155,7 @@ def add_tensor(tree: Any, tensor: Tensor) -> None:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Correct the shape of each tensor that has lost channels, since TFLM may allocate the tensor."""
+    """Correct the shapes of tensors that have lost channels. TFLM may allocate memory for the shapes."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:

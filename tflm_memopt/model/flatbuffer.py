@@ -1,4 +1,4 @@
-"""Checks that every table, vector and string that the reader follows lies inside a .tflite file, as FlatBuffers' Python
+"""Checks that every table, vector and string that the reader uses lies inside the .tflite file. FlatBuffers' Python
 package has no verifier. Vectors in operator options are not checked, because the reader catches the exceptions of
 invalid vectors.
 """

@@ -20,7 +20,9 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Types of the dense layer and of the sums along time that replace an SVDF, each with all operands of the SVDF."""
+"""An SVDF becomes two operators: a dense layer (FEATURES), and sums along time (TIME). Each has all operands of the
+SVDF.
+"""
 OPERANDS = "operands"
 """Key in a VIEW operator's options for the operands that get the new shape."""
 VIEW_OF = "view_of"

@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function repeats a decision of a C function in custom_ops/src. The results of the functions determine which parts
-of the C library a program needs (lower/parts.py), and the estimated times (plan/iteration).
+Each function repeats a decision of a C function in custom_ops/src. The results decide which parts of the C library a
+program needs (lower/parts.py), and how long operators take (plan/iteration).
 """
 
 from collections.abc import Iterator

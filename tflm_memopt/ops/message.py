@@ -44,7 +44,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def message_op(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE. Return None for any other operator, or if the rows of the tensor are too long."""
+    """Return a SEND or RECEIVE as a RowOp, or None for another operator or a tensor with too long rows."""
     message = message_of(context.op)
     if message is None:
         return None

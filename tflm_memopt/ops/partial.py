@@ -22,9 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""Number of bits for each tensor in the field `param` of ADD_SUMS. The bits hold the size of the tensor's sums
-(tmo_sum_bytes()).
-"""
+"""Number of bits in the field `param` of ADD_SUMS that hold the size of one tensor's sums (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -78,7 +76,7 @@ def bytes_made(param: int) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for any other operator, for invalid options, and for an operator beyond the
+    """Return SUMS or ADD_SUMS as a RowOp, or None for another operator, invalid options, or an operator beyond the
     executor's limits.
     """
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None

@@ -31,9 +31,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A multiplier is the factor `value` times 2^(`shift` - 31). The factor is 0 or in [2^30, 2^31), apart from the
-    factor of MEAN.
-    """
+    """A multiplier is `value` times 2^(`shift` - 31). The field `value` is 0 or in [2^30, 2^31), except for MEAN."""
 
     value: int
     shift: int

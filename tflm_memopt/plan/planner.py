@@ -239,9 +239,8 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with faster variants of its tiled groups. The arena's head has at most `head` bytes.
-
-        Return None if another planner made the plan.
+        """Return the plan with faster variants of its tiled groups, in a head of at most `head` bytes. Return None for
+        the plan of another planner.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:

@@ -76,8 +76,8 @@ class Field:
     reads of the field are not combined.
     """
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes the described field. If there are any, a write of the described field
-    is not combined with other accesses.
+    """Fields that change when the driver writes the described field. A write with side effects is not combined with
+    other accesses.
     """
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD

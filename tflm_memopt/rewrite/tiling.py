@@ -30,7 +30,9 @@ constant operand to the operand's channel axis.
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each output channel from a single input channel, with a mapping like that of FAN_OUT."""
+"""Operators that compute each output channel from a single input channel. As in FAN_OUT, each operator maps the index
+of a constant operand to the operand's channel axis.
+"""
 
 
 @dataclass(frozen=True, slots=True)

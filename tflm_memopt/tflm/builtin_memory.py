@@ -179,7 +179,7 @@ def conv_shape(node: Node) -> ConvShape:
 
 
 def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay the Prepare of conv_common.cc or depthwise_conv_common.cc. Both functions access all tensors twice."""
+    """Replay Prepare of conv_common.cc or depthwise_conv_common.cc, which accesses input, filter and output twice."""
     yield from temps(node, "o0 i0 i1")
     yield from per_channel(node.dim("i1", channel_axis))
     yield from temps(node, "i0 i1 i2 o0")

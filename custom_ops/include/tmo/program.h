@@ -385,8 +385,8 @@ typedef struct {
  * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the input row,
  * and the phase is added to `target` and not to `source`. */
 typedef struct {
-  /* Index of the input row that the move reads, counted over the input rows of all operands from operand 0 on. A move copies nothing if its input row
-   * does not exist. */
+  /* Index of the input row that the move reads. The index counts the rows of operand 0 first, then the rows of operand 1, and so on. A move copies
+   * nothing if its input row does not exist. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -512,8 +512,8 @@ typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  /* Offset in the program of an array with a bit for each iteration, or 0 if there is no array. If an iteration's bit is set, core 0 runs the
-   * iteration alone. */
+  /* Offset in the program of an array with a bit for each iteration. If the bit is set, core 0 runs the iteration alone. The offset is 0 if no bit is
+   * set. */
   uint32_t serial;
   uint32_t counters; /* Number of bytes from the loop counters of core 0 to the loop counters of core 1. */
 } tmo_cores;

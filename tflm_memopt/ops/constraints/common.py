@@ -33,7 +33,7 @@ def operands(*, least: int, most: int) -> Constraint:
 
 @hint("describe that form as well")
 def own_operands(context: OperatorContext) -> str | None:
-    """A custom operator must have as many operands as its own description reads"""
+    """A custom operator must have exactly the operands that its description reads"""
     least = CUSTOM_OPERATORS[context.op.type].operands
     given, outputs = sum(context.tensor(k) is not None for k in range(least)), len(context.op.outputs)
     return None if given == least and outputs == 1 else f"{given} inputs, {outputs} outputs"

@@ -90,7 +90,7 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM and, among equals, the least load. Return None if no choice meets the
+        """Return the choice with the least RAM and, among equals, the least load, or None if no choice meets the
         limits.
 
         If the argument `least_ram` is false, choose the least load and, among equals, the least RAM.
