@@ -486,7 +486,8 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-static bool has_one_tap(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV) && op->kernel_h * op->kernel_w == 1; }
+/* Returns whether the operator is an unpacked convolution with a 1x1 kernel. */
+static bool has_one_tap(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV) && op->packing == TMO_PACKING_NONE && op->kernel_h * op->kernel_w == 1; }
 
 static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
