@@ -29,7 +29,7 @@ PARTS: tuple[tuple[str, dict[str, Any]], ...] = (
 def two_convolutions() -> bytes:
     net = Builder()
     x = net.same(net.same(net.input((1, 32, 32, 3)), 32, 3), 16, 3, 2)
-    return net.model(net.dense(net.pool(x, 16, 16, average=True, same=False), 10))
+    return net.model(net.dense(net.pool(x, kernel=(16, 16), stride=(16, 16)), 10))
 
 
 def converted(models: Path, model: str, **options: Any) -> Optimized:

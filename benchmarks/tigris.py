@@ -53,7 +53,7 @@ def networks() -> Iterator[bytes]:
     x = net.same(net.input((1, 49, 10, 1)), 64, (10, 4), (2, 2))
     for _ in range(4):
         x = net.same(net.same(x, 64, (3, 3), depthwise=True), 64)
-    yield net.model(net.dense(net.mean(x), 12))
+    yield net.model(net.dense(net.mean(x, (1, 2), keep=False), 12))
 
     net = Builder()
     x = net.input((1, 640))
@@ -65,7 +65,7 @@ def networks() -> Iterator[bytes]:
     x = net.input((1, 64, 1, 8))
     for channels in (16, 32, 32):
         x = net.same(x, channels, (3, 1), (2, 1))
-    yield net.model(net.dense(net.mean(x), 10))
+    yield net.model(net.dense(net.mean(x, (1, 2), keep=False), 10))
     yield from [mobilenet_v2()] * 2
 
 
@@ -74,4 +74,4 @@ def mobilenet_v2() -> bytes:
     net = Builder()
     x = net.input((1, 224, 224, 3))
     *stages, _ = classifiers.mobilenet_v2(0.35)
-    return net.model(net.dense(net.mean(classifiers.added(net, x, stages)), 10))
+    return net.model(net.dense(net.mean(classifiers.added(net, x, stages), (1, 2), keep=False), 10))

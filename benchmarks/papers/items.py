@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-import int8_models
+from int8_models import Builder
 from papers.fused_tiling import int8_networks, split_networks
 from papers.joint_memory import joint
 from papers.vmcu import vmcu
@@ -88,12 +88,9 @@ def above(data: bytes, most: float) -> tuple[int, int]:
 
 
 def running_example(_: Path) -> str:
-    net = int8_models.Builder()
-    x = net.input((1, 32, 8, 1))
-    x = net.conv(x, 32, (6, 2), (2, 2), (2, 0), (16, 4), depthwise=False, same=True)
-    x = net.conv(x, 32, (3, 3), (1, 1), (1, 1), (16, 4), depthwise=True, same=True)
-    x = net.conv(x, 64, (1, 1), (1, 1), (0, 0), (16, 4), depthwise=False)
-    x = net.pool(x, (16, 4), (16, 4), average=True, same=False)
+    net = Builder()
+    x = net.same(net.same(net.input((1, 32, 8, 1)), 32, (6, 2), 2), 32, 3, depthwise=True)
+    x = net.pool(net.same(x, 64), kernel=(16, 4), stride=(16, 4))
     report = proved(net.model(net.dense(x, 6)), runs=5).report
     untiled, tiled_bytes = THESIS
     require(report.arena.head <= tiled_bytes, "the tiled example needs more than in the thesis")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from int8_models import Builder
+from moving import concatenation, space_to_depth
 from papers.fused_tiling.split_networks import optimized
-from papers.joint_memory.classifiers import SameZeroPoint
 
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
@@ -26,15 +26,17 @@ def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) ->
     margin = kernel // 2 if pad is None else pad
 
     def add(net: Builder, made: Sequence[int]) -> int:
+        if stride == 1 and margin == kernel // 2:
+            return net.same(made[-1], channels, kernel)
         out = (net.shape(made[-1])[1] + 2 * margin - kernel) // stride + 1
-        each = ((n, n) for n in (kernel, stride, margin, out))
-        return net.conv(made[-1], channels, *each, depthwise=False, same=stride == 1 and margin == kernel // 2)
+        return net.padded(made[-1], channels, *((n, n) for n in (kernel, stride, margin, out)))
 
     return add
 
 
 def pool(kernel: int = 2) -> Layer:
-    return lambda net, made: net.pool(made[-1], kernel, 2, average=False, same=kernel == 2)
+    padding = "SAME" if kernel == 2 else "VALID"
+    return lambda net, made: net.pool(made[-1], kind="MAX_POOL_2D", kernel=(kernel, kernel), padding=padding)
 
 
 def dense(units: int) -> Layer:
@@ -45,7 +47,7 @@ def route(*layers: int) -> Layer:
     """Concatenate the outputs of layers. The argument `layers` has the numbers of the layers in darknet. The first
     layer of a network has the number 0.
     """
-    return lambda net, made: net.concatenation([made[1 + n] for n in layers])
+    return lambda net, made: concatenation(net, [made[1 + n] for n in layers], 3)
 
 
 def nothing(_: Builder, made: Sequence[int]) -> int:
@@ -63,7 +65,7 @@ CLASSIFIER = [dense(4096), nothing, dense(4096), nothing, dense(1000), lambda ne
 YOLO = [
     conv(32, 3), pool(), conv(64, 3), pool(), *bottleneck(128, 64, 128), pool(), *bottleneck(256, 128, 256), pool(),
     *bottleneck(512, 256, 512, 256, 512), pool(), *bottleneck(1024, 512, 1024, 512, 1024), conv(1024, 3),
-    conv(1024, 3), lambda _, made: made[17], conv(64, 1), lambda net, made: net.space_to_depth(made[-1], 2),
+    conv(1024, 3), lambda _, made: made[17], conv(64, 1), lambda net, made: space_to_depth(net, made[-1], 2),
     route(27, 24), conv(1024, 3), conv(425, 1),
 ]  # fmt: skip
 ALEX = [
@@ -76,7 +78,7 @@ VGG = [
 GOOGLE = [
     conv(64, 7, 2), pool(), conv(192, 3), pool(), *bottleneck(128, 256), *bottleneck(256, 512), pool(),
     *bottleneck(256, 512) * 4, *bottleneck(512, 1024), pool(), *bottleneck(512, 1024) * 2, conv(1000, 1),
-    lambda net, made: net.mean(made[-1]), lambda net, made: net.softmax(made[-1]),
+    lambda net, made: net.mean(made[-1], (1, 2), keep=False), lambda net, made: net.softmax(made[-1]),
 ]  # fmt: skip
 
 
@@ -101,7 +103,7 @@ def row(name: str) -> dict[str, int]:
     """Return the size in bytes of the original model, of the rewritten model on one device, and of the largest part on
     ten devices.
     """
-    net = SameZeroPoint()
+    net = Builder()
     made = [net.input((1, NETWORKS[name].side, NETWORKS[name].side, 3))]
     for layer in NETWORKS[name].layers:
         made.append(layer(net, made))

@@ -42,16 +42,16 @@ SUBSTITUTES = {"TXT", "CIF", "RAD"}
 
 def text_model() -> bytes:
     net = Builder()
-    words = net.gather(net.input((1, 256), indices=True), rows=1000, width=16)
-    return net.model(net.softmax(net.dense(net.dense(net.mean(words), 16), 2)))
+    words = net.gather(net.input((1, 256), None, dtype="INT32"), rows=1000, width=16)
+    return net.model(net.softmax(net.dense(net.dense(net.mean(words, (1,), keep=False), 16), 2)))
 
 
 def magic_wand() -> bytes:
     """Return TensorFlow's gesture network: two convolutions over 128 samples of an accelerometer's three axes."""
     net = Builder()
     x = net.same(net.input((1, 128, 3, 1)), 8, (4, 3))
-    x = net.same(net.pool(x, 3, 3, average=False, same=False), 16, (4, 1))
-    x = net.pool(x, (3, 1), (3, 1), average=False, same=False)
+    x = net.same(net.pool(x, kind="MAX_POOL_2D", kernel=(3, 3), stride=(3, 3)), 16, (4, 1))
+    x = net.pool(x, kind="MAX_POOL_2D", kernel=(3, 1), stride=(3, 1))
     return net.model(net.softmax(net.dense(net.dense(x, 16), 4)))
 
 

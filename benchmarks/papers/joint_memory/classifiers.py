@@ -21,7 +21,7 @@ def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
 
 
 def classify(net: Builder, x: int) -> int:
-    return net.dense(net.mean(x), CLASSES)
+    return net.dense(net.mean(x, (1, 2), keep=False), CLASSES)
 
 
 def separable(channels: int, stride: int) -> Stage:
@@ -36,7 +36,8 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
         wide = net.same(x, expand * deep) if expand > 1 else x
         y = net.same(wide, expand * deep, kernel, stride, depthwise=True)
         if squeeze:
-            y = net.mul(y, net.same(net.same(net.mean(y, keep=True), max(1, deep // 4)), expand * deep))
+            gate = net.same(net.same(net.mean(y, (1, 2)), max(1, deep // 4)), expand * deep)
+            y = net.binary("MUL", y, gate, out=(3 * SCALE, 0))
         y = net.same(y, channels)
         return net.add(y, x) if stride == 1 and channels == deep else y
 
@@ -96,18 +97,13 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 }
 
 
-class SameZeroPoint(Builder):
-    def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
-        return super()._activation(shape, scale, zero_point or 0)
-
-
 def partitions(name: str, count: int = 1) -> list[bytes]:
     stages = list(NETWORKS[name]())
     ends = [len(stages) * (i + 1) // count for i in range(count)]
     shape: Sequence[int] = (1, SIDE, SIDE, 3)
     found = []
     for first, end in zip([0, *ends], ends, strict=False):
-        net = SameZeroPoint()
+        net = Builder()
         x = added(net, net.input(shape), stages[first:end])
         shape = net.shape(x)
         found.append(net.model(x))
