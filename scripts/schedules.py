@@ -224,8 +224,8 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Replace operations for which the core has no instruction. The argument `into` is a function that returns the
-    statements that replace an operation.
+    """Replace operations for which the core has no instruction. The argument `into` is a function that returns
+    replacement statements for an operation.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:

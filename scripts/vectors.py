@@ -25,8 +25,7 @@ class VectorUnit:
 @dataclass(frozen=True, slots=True)
 class VectorTable(InstructionTable):
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """Maps each operation without an instruction to a function that returns the statements that replace the operation.
-    """
+    """Maps each operation without an instruction to a function that returns replacement statements."""
     unit: VectorUnit
     begins: str
     """First statement of each C function."""
@@ -98,8 +97,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Return the operations that divide x by 2^e, and round halves away from zero. The core rounds halves up.
-    Therefore, the operations first subtract 1 from x if x is negative and e is not 0.
+    """Return the operations that divide x by 2^e, and round halves away from zero. The core rounds halves up, so 1 is
+    first subtracted from x if x is negative and e is not 0.
     """
     x, exponent = one.operands
     if not one.to.along:

@@ -1,4 +1,5 @@
-"""Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
+"""Counts how many bytes of slow memory a program reads and writes in the C executor, and how many bytes of constants it
+reads.
 
 Tests compare the count with the traffic that lower/traffic.py predicts from the plan.
 """

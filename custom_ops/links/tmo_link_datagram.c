@@ -37,7 +37,7 @@ static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_link *link)
   if (settle(d, peer, link) && link->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, link);
 }
 
-/* Sends the frames to all devices. A device may wait for a frame of this device while this device waits for a third device. Returns whether all
+/* Sends the frames to all devices. While this device waits for one device, another device may wait for a frame of this device. Returns whether all
  * frames were sent and acknowledged. */
 static bool flush_all(const tmo_datagrams *d) {
   bool done = true;

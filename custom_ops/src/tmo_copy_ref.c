@@ -104,7 +104,7 @@ typedef struct {
   uint32_t first;
 } copied_operand;
 
-/* Finds the operand that contains the row with the index r among all rows that an iteration reads. */
+/* The rows that an iteration reads are counted operand by operand. Finds the operand that contains row r. */
 static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r < of->first; --of->input) of->first -= (--of->access)->extent;
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
@@ -261,8 +261,8 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Copies the rows up to the row `end` - 1 of an operator with one move, such as SLICE. The copied bytes must be in the input and equally far apart.
- * Returns false without copying anything if the caller must copy the bytes with another function. */
+/* Copies the output rows up to row `end` - 1, for an operator with one move, such as SLICE. The copied bytes must be in the input and equally far
+ * apart. Returns false without copying anything if the caller must copy the bytes with another function. */
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
@@ -295,7 +295,7 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
   return true;
 }
 
-/* Computes the rows up to the row `end` - 1 of a PAD operator if each output row has bytes of at most one input row. Returns false without computing
+/* Computes the rows of a PAD operator up to row `end` - 1, if each output row has bytes of at most one input row. Returns false without computing
  * anything if an output row has bytes of several input rows. */
 TMO_OWN_FRAME static bool pad_each_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];

@@ -191,8 +191,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of next stripes that the operator does not compute.
- * Returns false if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
+/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of stripes that the operator skips first. Returns false
+ * if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -237,8 +237,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the next loop code differs from
- * the code at run->at, the loop must contain only the code at run->at. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the same loop code does not
+ * follow directly, the loop must contain only the code at run->at. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -307,8 +307,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loop code of a group runs the first operator n times, and no other operator. The function may return false although only the
- * first operator runs, because the run then only takes longer. */
+/* Returns whether the loop code of a group runs the first operator n times, and no other operator. If the function returns false by mistake, the
+ * run only takes longer. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;

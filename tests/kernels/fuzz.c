@@ -390,7 +390,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Mutates a case for libFuzzer. Half of the mutations change bytes anywhere in the case. The other half replace an edit of the case, or add one. */
+/* Mutates a case for libFuzzer. Half of the mutations change bytes anywhere in the case. The other mutations replace an edit of the case, or add one. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

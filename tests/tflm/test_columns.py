@@ -1,4 +1,4 @@
-"""If a network computes the mean of each column, rows and columns are exchanged without a change of an output byte."""
+"""If a network computes means of columns, the converter exchanges rows and columns, and changes no output byte."""
 
 from unittest.mock import patch
 

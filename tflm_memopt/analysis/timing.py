@@ -88,7 +88,7 @@ class KernelRates:
 
     least: Span
     most: tuple[Span, ...]
-    """Most cycles with each flash that the board may have."""
+    """Highest cycles, as a pair of numbers for each flash that the board may have."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
         low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
@@ -106,9 +106,7 @@ class Rates:
     kernels: Mapping[str, KernelRates]
     """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all types without
-    another key.
-    """
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all other types."""
     without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:

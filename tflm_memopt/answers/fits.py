@@ -29,7 +29,9 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Smaller ratio of the board's RAM or flash to the need of the model, or the inverse of a ratio below 1."""
+        """Factor, at least 1, between the board's memory and the memory that the model needs. The factor is for RAM or
+        for flash, whichever is scarcer.
+        """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

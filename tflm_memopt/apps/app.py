@@ -36,7 +36,9 @@ class AppModel:
     plans of the model.
     """
     pipeline: Sequence[int | str] = ()
-    """Indices, or names of outputs, of the operators at which the model is cut into models NAME_1, NAME_2, ..."""
+    """Operators at which the model is cut into models NAME_1, NAME_2, ... An operator is given by its index or by the
+    name of its output.
+    """
 
     @property
     def most(self) -> float | None:

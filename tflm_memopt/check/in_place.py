@@ -1,4 +1,5 @@
-"""Lists the order in which each kernel of the C library reads and writes. The planner has separate lists.
+"""Lists the order in which each kernel of the C library reads and writes. The planner and the checker do not share
+their lists.
 
 A kernel that is in no list is assumed to write all outputs before it reads its inputs.
 """

@@ -75,7 +75,9 @@ def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
 
 
 def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> tuple[AxisWindows, AxisWindows] | None:
-    """Return a TFLM operator's windows along both axes of an input of `height` rows, or None without any window."""
+    """Return a TFLM operator's windows along both axes of an input of `height` rows, or None if the operator has no
+    window.
+    """
     width, w = op.reads[0].w, op.window
     all_columns = AxisWindows(width, w.stride_w, w.dilation_w, 0, 1)
     if of.type == TIME:

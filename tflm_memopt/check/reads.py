@@ -102,7 +102,9 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""The first index of a block of output bytes, the input of each copied byte, and the index of the byte in the input."""
+"""A block of copied bytes: the index of the first output byte, the input of each byte, and the byte's index in the
+input.
+"""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:

@@ -3,8 +3,8 @@
 The proof gives each row of each tensor a number. Two computed rows get the same number only if their operators are
 equal and their input rows have the same numbers. A copy of a row has the number of the original row. The rows of the
 input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
-number of a row that the original model computes. The rows of each output must have the numbers of the original model's
-output rows.
+number of a row that the original model computes. Each output row must have the same number as the row that the original
+model outputs.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Number of a row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Smallest number of a computed row. The numbers of input rows are smaller than COMPUTED."""
+"""Smallest number of a computed row. All input rows have smaller numbers."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
@@ -69,7 +69,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """For each tensor, return the number of last inferences whose rows the last output needs."""
+        """For each tensor, return how many of the last inferences compute rows that the last output needs."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):

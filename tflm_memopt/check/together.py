@@ -1,8 +1,7 @@
 """Checks that devices which run one network together receive the sent rows and never deadlock.
 
-A link keeps the order of its messages. Therefore, the sender and the receiver of a link must list the same rows in the
-same order. A simulation of all devices finds deadlocks: a sender waits for space in the link, and a receiver waits for
-a row.
+A link keeps the order of its messages, so its sender and its receiver must list the same rows in the same order. A
+simulation of all devices finds deadlocks: a sender waits for space in the link, and a receiver waits for a row.
 """
 
 from bisect import bisect_left

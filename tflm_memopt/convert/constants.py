@@ -95,7 +95,9 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """Yield graphs of a sliding input in which fewer and fewer operators keep rows, and then the original graph."""
+    """If the input slides, yield several graphs, in which fewer and fewer operators keep rows. Finally, yield the
+    original graph.
+    """
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model
             yield with_sliding(annotated, mode.rows, layers)[0]
@@ -108,7 +110,9 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Maps the index of an operator that several devices share to the ends of the devices' output channels."""
+    """For an operator whose output channels are divided among devices, the channels at which the parts end. The key is
+    the operator's index.
+    """
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:

@@ -60,7 +60,7 @@ class Converted:
 
     @cached_property
     def moved(self) -> BytesMoved:
-        """Number of bytes of slow memory, and number of bytes of constants, that an inference reads or writes."""
+        """How many bytes an inference moves from and to slow memory, and how many bytes of constants it reads."""
         return traffic(self.planned)
 
     @property
@@ -82,7 +82,7 @@ class Conversion:
     whole: AnnotatedGraph
     options: ConversionOptions
     widest: Settings | None = None
-    """Limits of the search that finds the hints of error messages. The search tries tiled groups of any width."""
+    """Limits of the search that finds hints for error messages. The search tries tiled groups of any width."""
     rows: RowGraph | None = None
     """The row graph to plan, set by placed(), or None if there is nothing to convert."""
     spent: Spent = field(default_factory=Spent)

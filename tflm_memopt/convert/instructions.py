@@ -38,8 +38,8 @@ STEP = 1 / 32
 arena's head.
 """
 LEAP = 1 / 4
-"""If a plan's arena is smaller than the mean of the smallest and the largest arena by at most LEAP times the head, the
-plan may also grow to the mean.
+"""A plan may also grow to the middle between the smallest and the largest arena, if its arena grows by at most LEAP
+times its head.
 """
 LESS = 0.9
 """Each plan with slow memory gets LESS times the fast memory of the previous plan."""
@@ -96,7 +96,9 @@ def costed(conversion: Conversion, planned: Planned, table: Table, known: Conver
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return `plan` with its cost, or None if a plan in `known` has at most its cost and at most its arena size."""
+    """Return `plan` with its cost. Return None if a plan in `known` costs at most as much and has an arena that is at
+    most as large.
+    """
     new = costed(form, form.planned(plan), table)
     cost = price(new)
     return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
@@ -113,7 +115,9 @@ def _is_no_larger(one: Costed, other: Costed) -> bool:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return plans from cheapest to most expensive. A plan that is not smaller than all cheaper plans is left out."""
+    """Return plans from cheapest to most expensive. A plan is left out if its arena is at least as large as the arena
+    of a cheaper plan.
+    """
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
         if not kept or not _is_no_larger(kept[-1], plan):

@@ -32,9 +32,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute factor F. None stands for 1, unless no plan with F = 1 keeps the RAM limit. In that case, None
-    stands for the smallest possible F.
-    """
+    """Maximum compute factor F, or None for the smallest F with which a plan keeps the RAM limit."""
     total: int | None = None
     """Maximum number of bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None

@@ -66,7 +66,7 @@ class Request:
 
     @property
     def only_rewritten(self) -> bool:
-        """Whether the user gets the rewritten model even if it adds more flash than it saves RAM."""
+        """Whether the user gets the rewritten model even if it adds more bytes to flash than it saves in RAM."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 

@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Group
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""Core of the comparison that a report makes between packed kernels and a generic program."""
+"""Core for which a report estimates the gain from packed kernels."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:

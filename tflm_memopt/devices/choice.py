@@ -101,8 +101,8 @@ def shared_layers(
     later operators are divided by channels.
 
     The argument `switch` is a position in graph.ops. By default, the position that is estimated to be best is taken.
-    The argument `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, a layer
-    sends partial sums if the layer then sends fewer bytes.
+    The argument `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, layers use
+    them where they reduce the number of sent bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

@@ -39,9 +39,9 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
   return model < turns->models && (turns->running >> model & 1u) != 0;
 }
 
-/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run. TMO_WAIT
- * means that the model must wait until an inference of the same model, or of a model that excludes the model, has ended. TMO_ERROR_TABLE means that
- * no model has the index `model`. */
+/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. If tmo_enter() returns TMO_OK, the model may run.
+ * TMO_WAIT means that the model must wait: it is already running, or a model that excludes it is running or paused. TMO_ERROR_TABLE means that no
+ * model has the index `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;

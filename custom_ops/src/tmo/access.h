@@ -186,12 +186,12 @@ static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_p
 
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* Returns the value of the field `base` of all tensors in the state. */
+/* Returns the value that the field `base` has for all tensors in the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* Returns the value of the field `base` of all tensors in slow memory. */
+/* Returns the value that the field `base` has for all tensors in slow memory. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
 static inline uint32_t tmo_slow_bytes(const void *program) {

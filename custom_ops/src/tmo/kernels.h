@@ -2,12 +2,12 @@
 /* This header declares the kernels of operators. Applications include only tmo/tmo.h.
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
- * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
- * input. Some kernels read each input element before they write the output element with the same index. The output of a kernel that reads before it
- * writes may begin at or before the start of an operand that is not broadcast. The following kernels read before they write: LOOKUP,
- * LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is true. Kernels with two operands also read before they
- * write. A kernel whose output elements are not larger than its input elements also reads before it writes. CONV writes the last byte of its output
- * after it has read all inputs, so the last byte may overlap an input.
+ * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap
+ * an input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
+ * output may overlap an operand. The output must then begin at or before the start of the operand, and the operand must not be broadcast. The
+ * following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is
+ * true. Kernels with two operands also read before they write. A kernel whose output elements are not larger than its input elements also reads
+ * before it writes. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -278,8 +278,8 @@ typedef struct {
   uint32_t apart;            /* distance in bytes between two taps of a row; 0 if `taps` lists all taps */
 } tmo_dsp_window_job;
 
-/* tmo_dsp_window_outputs() reads another input channel for each output channel. tmo_dsp_repeated_outputs() reads only one input channel, which is
- * `offset` bytes after each tap. */
+/* For each output channel, tmo_dsp_window_outputs() reads a different input channel. tmo_dsp_repeated_outputs() reads only one input channel, which
+ * is `offset` bytes after each tap. */
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job);
 

@@ -120,7 +120,7 @@ typedef struct {
 } tmo_row_pixels;
 
 /* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
- * stripes whose rows had the same positions in the column windows. */
+ * rows that were stored at the same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -157,7 +157,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number by which `column` grows for the next tensor row that is stored at this place of the column window */
+  uint32_t width; /* what is added to `column` for the next tensor row with the same index in the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -9,7 +9,7 @@
 
 #include "packing.h"
 
-/* TMO_CORE is the linkage of inner loops. A file that embeds the library calls the inner loops in assembly, which are in files of their own. */
+/* TMO_CORE is the linkage of inner loops. Inner loops in assembly have external linkage, because they are in files of their own. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else

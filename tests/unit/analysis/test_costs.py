@@ -45,7 +45,7 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
 
 
 class Unlisted(dict[str, dict[str, float]]):
-    """A table of kernels that can be looked up by name, but not listed."""
+    """A table that finds a kernel by its name, but cannot list its kernels."""
 
     def __iter__(self) -> NoReturn:
         raise AssertionError("all kernels were listed")

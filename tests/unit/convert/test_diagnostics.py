@@ -1,4 +1,4 @@
-"""Test the messages for models that do not fit, and for rewrites that cost more flash than they save RAM."""
+"""Test the messages for models that do not fit, and for rewrites that add more flash than they save in RAM."""
 
 import re
 from pathlib import Path
