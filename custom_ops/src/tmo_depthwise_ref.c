@@ -11,16 +11,82 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offseto
 #endif
 
 #if TMO_CORE_DSP
+/* Computes the channels of a pixel one at a time. */
+static TMO_ALWAYS_INLINE void single_channels(const tmo_kernel *k, const tmo_dsp_window_job *o) {
+  const tmo_op *const op = k->op;
+  const uint32_t filter = o->job.filter, columns = o->columns, rows = o->rows;
+  const int32_t zero = o->job.zero_in, apart = (int32_t)o->apart, zero_out = op->output_zero_point, low = op->act_min, high = op->act_max;
+  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  for (uint32_t c = 0; c < k->out_channels; ++c) {
+    const int8_t *w = o->job.weights + c;
+    int32_t sum = k->bias != NULL ? k->bias[c] : 0;
+    for (uint32_t r = 0; r < rows; ++r, w += o->skipped) {
+      const int8_t *x = o->taps[r] + (int32_t)(o->offset + c);
+      for (uint32_t n = columns; n > 0; --n, x += apart, w += filter) sum = tmo_wrapping_add(sum, (*x - zero) * *w);
+    }
+    const int32_t value = tmo_wrapping_add(tmo_rescale(sum, k->multipliers[c * step], k->shifts[c * step]), zero_out);
+    o->job.out[c] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
+}
+
+/* Computes the channels of a pixel four at a time. The fields `weights` and `out` of the job belong to the first channel. tmo_makes_fours() must be
+ * true. The number of output channels for each input channel must be 1 or a multiple of 4. */
+static TMO_ALWAYS_INLINE void four_channels(const tmo_kernel *k, tmo_dsp_window_job *o, uint32_t multiplier) {
+  const int8_t *const w = o->job.weights;
+  int8_t *const out = o->job.out;
+  const uint32_t offset = o->offset;
+  o->job.bias = k->bias;
+  if (o->job.each != 0) {
+    o->job.multipliers = k->multipliers;
+    o->job.shifts = k->shifts;
+  }
+  if (multiplier == 1) {
+    o->job.groups = k->out_channels / 4;
+    tmo_dsp_window_outputs(o);
+    o->offset = offset + k->out_channels - 4;
+    if (tmo_dsp_moves_to_rest(&o->job, k, w, 1, out)) tmo_dsp_window_outputs(o);
+  } else {
+    for (; o->offset < offset + k->in_channels; ++o->offset) {
+      o->job.groups = multiplier / 4;
+      tmo_dsp_repeated_outputs(o);
+    }
+  }
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
+void tmo_depthwise_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
+  const tmo_op *const op = k->op;
+  const int8_t *const w = k->weights + rows->first_row * op->kernel_w * k->tap_step;
+  const uint32_t channels = k->in_channels, multiplier = k->out_channels == channels ? 1 : tmo_quotient(k->out_channels, channels);
+  const uint32_t apart = op->dilation_w * channels, last = (k->in_width - 1u) * channels;
+  int8_t *out = columns->out;
+  tmo_dsp_scales scales;
+  tmo_dsp_window_job o;
+  tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
+  o.taps = rows->pixels;
+  o.apart = columns->backwards ? 0 - apart : apart;
+  for (uint32_t x = columns->x; x < columns->end; ++x, out += columns->step) {
+    const tmo_taps taps = tmo_columns(k, (uint16_t)x);
+    o.columns = taps.count;
+    o.rows = taps.count > 0 ? rows->count : 0;
+    o.skipped = (op->kernel_w - taps.count) * k->tap_step;
+    o.offset = columns->backwards ? last - taps.start * channels : taps.start * channels;
+    o.job.weights = w + taps.first * k->tap_step;
+    o.job.out = out;
+    if (k->out_channels < 4) {
+      if (tmo_has_part(TMO_PART_DEPTHWISE_SUMS)) single_channels(k, &o);
+    } else {
+      four_channels(k, &o, multiplier);
+    }
+  }
+}
+
 /* Computes a pixel if the number of output channels for each input channel is a multiple of 4. tmo_makes_fours() must be true. */
 TMO_OWN_FRAME static void repeated_fours(const tmo_kernel *k, const tmo_window *v, uint32_t multiplier, int8_t *out) {
   tmo_dsp_scales scales;
   tmo_dsp_window_job o;
   tmo_dsp_set_window(&o, k, v, k->weights + tmo_first_tap(k, v), out, &scales);
-  for (uint32_t c = 0; c < k->in_channels; ++c, ++o.offset) {
-    o.job.groups = multiplier / 4;
-    tmo_dsp_repeated_outputs(&o);
-  }
-  tmo_packed_clamp(k->op, out, k->out_channels);
+  four_channels(k, &o, multiplier);
 }
 #endif
 
@@ -64,6 +130,15 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   }
 }
 
-void tmo_depthwise_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, depthwise); }
+void tmo_depthwise_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_CORE_DSP
+  if (tmo_depthwise_makes_columns(k->op, k->in_channels, k->out_channels) && !tmo_has_sums(k)) {
+    const tmo_adjacent_columns all = {0, k->out_width, out, (int32_t)k->out_channels, false};
+    tmo_depthwise_columns_s8(k, window, &all);
+    return;
+  }
+#endif
+  tmo_make_row(k, window, out, depthwise);
+}
 
 void tmo_depthwise_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { depthwise(k, window, 0, out); }

@@ -272,24 +272,40 @@ static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
   return s8 || tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL_S16) || tmo_is_kind(op, TMO_OP_MEAN_S16);
 }
 
-/* Returns whether iterate_pool() can compute the operator. */
-static bool pools_columns(const tmo_run_state *run, const tmo_op *op) {
-  const tmo_tensor *const tensors = tmo_tensors(run->program);
-  return is_unordered_pool(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op) && has_adjacent_columns(run, &tensors[op->input[0]]) &&
-         has_adjacent_columns(run, &tensors[op->output]);
+/* Returns whether the operator is a depthwise convolution whose kernel computes adjacent columns. */
+static bool has_depthwise_columns(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+#if TMO_CORE_DSP
+  return tmo_depthwise_makes_columns(op, in->channels, out->channels);
+#else
+  (void)op, (void)in, (void)out;
+  return false;
+#endif
 }
 
-/* Computes the output columns from x to `end` - 1 of a pool. pools_columns() must be true. */
-TMO_OWN_FRAME static void iterate_pool(execution *f, uint32_t x, uint32_t end) {
+/* Returns whether iterate_adjacent() can compute the operator. */
+static bool makes_columns(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  const bool pools = is_unordered_pool(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
+  return (pools || has_depthwise_columns(op, in, out)) && has_adjacent_columns(run, in) && has_adjacent_columns(run, out);
+}
+
+/* Computes the output columns from x to `end` - 1 of an operator for which makes_columns() is true. */
+TMO_OWN_FRAME static void iterate_adjacent(execution *f, uint32_t x, uint32_t end) {
   const tmo_tensor *const in = f->in.tensor;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = rows_under(f);
   const bool backwards = tmo_is_backwards(in);
   const int32_t step = (int32_t)f->out.pixel;
   const tmo_window window = rows_window(pixels, rows);
-  const tmo_pool_columns columns = {x, end, (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x), tmo_is_backwards(f->out.tensor) ? -step : step, backwards};
+  const tmo_adjacent_columns columns = {x, end, (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x), tmo_is_backwards(f->out.tensor) ? -step : step, backwards};
   for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * f->kernel.op->dilation_h, backwards ? in->width - 1u : 0);
   f->kernel.whole_rows = true;
+#if TMO_CORE_DSP
+  if (tmo_is_kind(f->kernel.op, TMO_OP_DEPTHWISE)) {
+    tmo_depthwise_columns_s8(&f->kernel, &window, &columns);
+    return;
+  }
+#endif
   (tmo_is_s16(f->kernel.op) ? tmo_pool_columns_s16 : tmo_pool_columns_s8)(&f->kernel, &window, &columns);
 }
 
@@ -328,8 +344,8 @@ static void iterate_columns(execution *f, uint32_t end) {
   if (op->access == 0 && op->n_inputs == 1) {
     if (is_pixelwise(op) && !tmo_is_source(f->run->program, f->in.tensor)) {
       iterate_pixelwise(f, x, end);
-    } else if (pools_columns(f->run, op)) {
-      iterate_pool(f, x, end);
+    } else if (makes_columns(f->run, op)) {
+      iterate_adjacent(f, x, end);
     } else {
       iterate_windows(f, x, end);
     }
@@ -496,8 +512,9 @@ static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
 
 bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
-  if (!(prefers_rows(op) || is_pixelwise(op)) || tmo_channel_groups(op) > 1) return false;
-  return has_whole_rows(run, &tensors[op->input[0]]) && has_whole_rows(run, &tensors[op->output]);
+  const tmo_tensor *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (!(prefers_rows(op) || is_pixelwise(op) || has_depthwise_columns(op, in, out)) || tmo_channel_groups(op) > 1) return false;
+  return has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
 TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
@@ -524,7 +541,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   }
 #if TMO_FAST_PIXELS
   enum { FEW = 4 }; /* for up to FEW pixels, iterate_inside() does not save time */
-  const bool steps = pools_columns(run, op) || (tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op));
+  const bool steps = makes_columns(run, op) || (tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op));
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !steps) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
     return TMO_OK;
@@ -594,6 +611,30 @@ TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run
       window = read_by_access(f, pixels, true);
     }
   }
+}
+
+TMO_OWN_FRAME bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (!tmo_lacks_access(op) || tmo_channel_groups(op) > 1 || in->width > 1 || op->kernel_w > 1 || op->pad_left > 0 || !tmo_is_ascending(in) || !tmo_is_ascending(out)) return false;
+  const int8_t *const from = tmo_adjacent_pixels(run, in, 0, in->height);
+  int8_t *const to = tmo_adjacent_pixels(run, out, 0, out->height);
+  if (from == NULL || to == NULL) return false;
+  const tmo_taps one = {0, 1, 0};
+  const tmo_window window = rows_window(&from, one);
+  tmo_op own = *op;
+  own.tile = own.pad_top = 0;
+  own.kernel_h = 1;
+  own.kernel_w = op->kernel_h;
+  own.stride_w = op->stride_h;
+  own.dilation_w = op->dilation_h;
+  own.pad_left = op->pad_top;
+  execution f;
+  set_up_for(&f, run, &own);
+  f.kernel.in_width = in->height;
+  f.kernel.out_width = out->height;
+  call_row_kernel(&f.kernel, &window, to);
+  run->current.row = out->height;
+  return true;
 }
 
 TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {

@@ -17,7 +17,7 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 }
 
 /* Computes output pixels of a pool that keeps no sums between iterations. The function `pool` computes one pixel. */
-TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns, tmo_kernel_s8 *pool) {
+TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns, tmo_kernel_s8 *pool) {
   const tmo_op *const op = k->op;
   tmo_window v = *rows;
   int8_t *out = columns->out;
@@ -32,7 +32,7 @@ TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *ro
 
 /* Computes a row of a pool that keeps no sums between iterations. */
 static void pool_row(const tmo_kernel *k, const tmo_window *rows, tmo_kernel_s8 *pool, int8_t *out) {
-  const tmo_pool_columns columns = {0, k->out_width, out, (int32_t)k->out_channels, false};
+  const tmo_adjacent_columns columns = {0, k->out_width, out, (int32_t)k->out_channels, false};
   pool_columns(k, rows, &columns, pool);
 }
 
@@ -284,7 +284,7 @@ void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
 
 void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }
 
-void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns) {
+void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
 #if TMO_CORE_DSP
   tmo_kernel_s8 *const pool = pool_bytes_of(k);
   if (pool != NULL) {
@@ -361,7 +361,7 @@ void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   pool_s16_of(k->op)(k, window, 0, out);
 }
 
-void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns) {
+void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
 #if TMO_CORE_DSP
   tmo_kernel_s8 *const pool = pool_halves_of(k);
   if (pool != NULL) {

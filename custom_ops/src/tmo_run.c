@@ -298,8 +298,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
   run->iterations -= iterations;
   ++run->group;
-  /* If tmo_iterate_rows() can compute several rows as one long row, it is faster than single pixels. */
-  if (is_single_pixel(op, t) && (t->height == 1 || !tmo_is_ascending(t) || !tmo_is_pointwise(op))) {
+  if (t->width == 1 && t->height > 1 && tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind) && tmo_iterate_column(run, op)) return after_iteration(run);
+  if (is_single_pixel(op, t)) {
     for (; run->current.row < t->height; ++run->current.row) (void)tmo_iterate(run, op, t);
   } else {
     status = tmo_iterate_rows(run, op, t->height);

@@ -28,6 +28,11 @@ static inline bool tmo_iterates_rows(const tmo_op *op) {
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
+/* Computes all rows of an operator whose rows have one pixel, as the columns of a single row. Returns false without computing anything if only
+ * iterations of single rows can compute the operator. tmo_iterates_rows() must be true for the operator, and the operator's kind must be one of
+ * TMO_WEIGHTED_KINDS. */
+TMO_LINKAGE bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op);
+
 #if TMO_RUNS_PACKED
 /* Computes one pixel of a packed operator, faster than tmo_iterate_any(). If TMO_FAST_PIXELS is 1, tmo_iterate_pixel() also computes one pixel of an
  * unpacked convolution, pool or table. */

@@ -181,17 +181,27 @@ TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_depthwise_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
 
-/* Adjacent output pixels of a pool, from column x to column `end` - 1. */
+/* Adjacent output pixels of a pool or a depthwise convolution, from column x to column `end` - 1. */
 typedef struct {
   uint32_t x, end;
   int8_t *out;    /* address of the pixel in column x */
   int32_t step;   /* distance in bytes from an output pixel to the pixel in the next column; negative if columns are in descending order */
   bool backwards; /* whether the pixels of an input row are in descending order; the window lists the lowest address of each row */
-} tmo_pool_columns;
+} tmo_adjacent_columns;
 
 /* Compute output pixels of a pool without sums, from whole input rows. */
-TMO_LINKAGE void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns);
-TMO_LINKAGE void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_pool_columns *columns);
+TMO_LINKAGE void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
+TMO_LINKAGE void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
+
+#if TMO_CORE_DSP
+/* Computes output pixels of an int8 depthwise convolution from whole input rows. tmo_depthwise_makes_columns() must be true. */
+TMO_LINKAGE void tmo_depthwise_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
+static inline bool tmo_depthwise_makes_columns(const tmo_op *op, uint32_t in_channels, uint32_t out_channels) {
+  if (!tmo_is_kind(op, TMO_OP_DEPTHWISE) || tmo_has_nibbles(op) || op->packing != TMO_PACKING_NONE || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
+  if (in_channels == out_channels) return out_channels < 4 ? tmo_has_part(TMO_PART_DEPTHWISE_SUMS) : op->bias != 0;
+  return tmo_has_part(TMO_PART_DEPTHWISE_REPEATED) && op->bias != 0 && tmo_remainder(out_channels, 4 * in_channels) == 0;
+}
+#endif
 
 /* Returns the function that computes a pixel of a CONV_S16 or DEPTHWISE_S16 operator. */
 static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {

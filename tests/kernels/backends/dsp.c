@@ -45,7 +45,7 @@ static void window_outputs(tmo_dsp_window_job *job, uint32_t channels) {
     memcpy(sums, job->job.bias, sizeof sums);
     for (uint32_t row = 0; row < job->rows; ++row, w += job->skipped) {
       for (uint32_t column = 0; column < job->columns; ++column, w += job->job.filter) {
-        const int8_t *const tap = job->apart > 0 ? job->taps[row] + column * job->apart : job->taps[row * job->columns + column];
+        const int8_t *const tap = job->apart != 0 ? job->taps[row] + (int32_t)(column * job->apart) : job->taps[row * job->columns + column];
         for (uint32_t c = 0; c < 4; ++c) multiply(&sums[c], tap + job->offset + c % channels, job->job.zero_in, w + c);
       }
     }
