@@ -74,8 +74,8 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Write the library's folder and its zip below `output`, and return both paths. Unchanged files are not written
-    again, so that later builds need not compile them again.
+    """Write the library's folder and its zip below `output`, and return both paths. Only files that have changed are
+    written, so that later builds compile less.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():

@@ -64,7 +64,7 @@ def install() -> None:
 
 
 def _origin(kind: str, name: str, version: str) -> Mapping[str, object]:
-    """PlatformIO accepts no package without an owner."""
+    """PlatformIO requires that each package has an owner."""
     spec = {"owner": "platformio", "id": None, "name": name, "requirements": None, "uri": None}
     return {"type": kind, "name": name, "version": version, "spec": spec}
 

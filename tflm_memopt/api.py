@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 SHORT_NETWORK = 40
 """Maximum length of a network, in operators, for which the search for each device runs with full effort."""
 Link = str | Collection[float]
-"""Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
+"""Speed of a link: a text, or two numbers (bytes per second, and milliseconds of latency)."""
 
 
 def nothing(what: str, done: int, of: int) -> None:
@@ -125,10 +125,10 @@ def optimize_devices(
 
     The arguments `name`, `progress` and `options` are those of optimize(), and apply to each device. The option
     `memory` has two sizes for each device: the RAM for the arena and the flash for the model, such as "20kB,128kB". The
-    flash may be omitted. With `memory` and a link, the result is the fastest split that fits. With `memory` but without
-    a link, the result is the split that fits and sends the fewest bytes. Without `memory`, the largest device needs as
-    little memory as possible. The option `board` names the board of every device, with the clock and the core for the
-    estimates.
+    size of the flash may be omitted. With `memory` and a link, the result is the fastest split that fits. With `memory`
+    but without a link, the result is the split that fits and sends the fewest bytes. Without `memory`, the largest
+    device needs as little memory as possible. The option `board` names the board of every device, with the clock and
+    the core for the estimates.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. Raises the errors of optimize() for each device's model.

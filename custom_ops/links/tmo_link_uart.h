@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   tmo_uart *links; /* array with one entry for each device; the entry of this device is unused */
   uint8_t n_devices;
-  uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
+  uint32_t (*milliseconds)(void); /* function such as millis() that returns a clock's time; the time may wrap */
 } tmo_uarts;
 
 tmo_transport tmo_uart_transport(tmo_uarts *uarts);

@@ -1,4 +1,4 @@
-"""Run the commands of examples/two_devices, and its two sketches as processes on a PC. A socket that loses frames
+"""Run the commands of examples/two_devices, and run its two sketches as processes on a PC. A socket that loses frames
 replaces the radio.
 """
 

@@ -21,7 +21,7 @@ def two_towers(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """Return a model that computes one layer of each of three branches, and then the next layer of each. So all wide
+    """Return a model that computes one layer of each of three branches, and then the next layer of each. All wide
     tensors are live at the same time.
     """
     x = net.input((1, 16, 16, 8))

@@ -19,7 +19,7 @@ from tflm_memopt.tflm.builtin_memory import Node, node_of
 
 class KernelWork(NamedTuple):
     kernel: str
-    """The operator's type, the type of its values, and the variant of its kernel, as one text."""
+    """One text with the operator's type, the type of its values, and the variant of its kernel."""
     amounts: Amounts
 
 

@@ -159,7 +159,7 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 
 def _alike(kernels: Costs, kernel: str) -> list[str]:
-    """Return a measured kernel, or all measured variants of a kernel that was not measured."""
+    """Return the names under which a kernel was measured: its own name, or the names of all measured variants."""
     if kernel in kernels:
         return [kernel]
     name, *_ = kernel.split()

@@ -11,7 +11,7 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Core on which plain C takes the most flash, and whose code sizes stand for those of unmeasured cores."""
+"""Core whose code sizes stand for those of unmeasured cores, because plain C takes the most flash on this core."""
 MODULE_CODE = 512
 """Number of bytes of code in a C module, including library code that only some combinations of kernels need."""
 

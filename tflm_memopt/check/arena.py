@@ -165,7 +165,9 @@ class TaggedArena:
             self.access(Accesses((role.value, key), at, marks, nbytes, when, reader))
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """Return a buffer and its offset. Raise PlanError for a missing buffer, or one of fewer than `nbytes` bytes."""
+        """Return a buffer and its offset. Raise PlanError for a missing buffer, and for a buffer of fewer than `nbytes`
+        bytes.
+        """
         if (role, key) not in self.home:
             raise PlanError(f"there is no {role.value} buffer for {key}")
         if self.home[role, key][0].nbytes < nbytes:

@@ -37,7 +37,7 @@ class Others(NamedTuple):
     """Bytes of a shared arena that other models write while the checked model does not run."""
 
     foreign: NDArray[np.bool_]
-    """Whether other models write the byte at an address between two inferences of the checked model."""
+    """Whether other models write the byte at an address while the checked model is between two inferences."""
     retained: Collection[TensorId] = ()
     """Outputs of the checked model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None

@@ -18,8 +18,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A single pixel under a 1x1 window needs no scratch in three cases: on RISC-V, on Helium with a multiple of 16 input
     channels, and on Arm DSP with a multiple of 8 input channels and at least 4 output channels. On Arm DSP, a tile of
-    one pixel under a larger window needs scratch only for one pixel of padding, if the window has at most 51 taps, and
-    if there are a multiple of 8 input channels and an even number of at least 4 output channels.
+    one pixel under a larger window needs scratch only for one pixel of padding, on three conditions: the window has at
+    most 51 taps, the number of input channels is a multiple of 8, and the number of output channels is even and at
+    least 4.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0

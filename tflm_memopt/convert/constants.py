@@ -95,8 +95,8 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """If the input slides, yield several graphs, in which fewer and fewer operators keep rows. Finally, yield the
-    original graph.
+    """If the input slides, yield several graphs, in which fewer and fewer operators keep rows. The last yielded graph
+    is the original graph.
     """
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model

@@ -1,4 +1,4 @@
-"""Describes a model, its conversion, and its frontier with the records of answers/."""
+"""Uses the records of answers/ to describe a model, its conversion, and its frontier."""
 
 import time
 from collections.abc import Mapping, Sequence

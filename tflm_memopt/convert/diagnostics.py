@@ -190,8 +190,8 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Of the buffers that determine the size of the arena (layout/critical.py), name those that are live at the moment
-    with the most live bytes.
+    """Name the buffers that determine the size of the arena (layout/critical.py) and are live at the moment with the
+    most live bytes.
     """
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())

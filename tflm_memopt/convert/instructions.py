@@ -208,8 +208,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. The function tries
-    each number of bytes in `rooms` as the maximum by which a plan's head may exceed the head of `start`.
+    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. For each number of
+    bytes in `rooms`, a plan's head may be larger than the head of `start` by that number of bytes.
     """
 
     def cost(done: Sequence[Work]) -> float:

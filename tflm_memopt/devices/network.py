@@ -99,8 +99,8 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. Its arguments are the bytes of the model, the
-    name of the model, and a bool that is true if the user's limit of instructions applies.
+    """Function that converts a model. The function's arguments are the bytes of the model, the name of the model, and a
+    bool that is true if the user's limit of instructions applies.
 
     The returned plan is None if the model is not rewritten.
     """

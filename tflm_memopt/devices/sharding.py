@@ -94,7 +94,7 @@ class DeviceGraphs:
     graphs: tuple[Graph, ...]
     sent: tuple[Tensor, ...]
     outputs: Mapping[TensorId, TensorId]
-    """Maps an output of the model to the tensor in the first device's graph that holds the output."""
+    """Maps an output of the model to the tensor that holds the output in the first device's graph."""
     identity: int
 
 

@@ -172,7 +172,7 @@ def stored(subject: Subject) -> Texts:
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as the content of a C string, in which all bytes except plain characters become octal escapes.
+    r"""Escape a text for a C string: all bytes except plain characters become octal escapes.
 
     >>> print(escaped('a "b" 50 %'), escaped("é"))
     a \042b\042 50 % \303\251

@@ -58,7 +58,7 @@ class FloatRange(enum.IntEnum):
     RELU_N1_TO_1 = 2
     RELU6 = 3
     ALL = 4
-    """ALL does not limit outputs."""
+    """The range ALL does not limit outputs."""
     POSITIVE = 5
     """Outputs are limited to values from 0 to infinity."""
 

@@ -1,4 +1,6 @@
-"""Reads a .tflite file into the schema's object tree, without loss, and into graphs as plain data."""
+"""Reads a .tflite file in two forms: the schema's object tree, which has the whole content, and graphs, which are plain
+data.
+"""
 
 import functools
 import math

@@ -122,9 +122,9 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 WIDE = 1
-"""Code for scratch with room for all pixels of a kernel call, or for the last five pixels of a row.
+"""Number that stands for a size of scratch: room for all pixels of a kernel call, or for the last five pixels of a row.
 
-The code 0 means scratch of the default size, and the code ROOM_FOR_PIXELS + n means scratch for n pixels.
+The number 0 stands for the default size, and ROOM_FOR_PIXELS + n stands for room for n pixels.
 """
 
 

@@ -519,8 +519,8 @@ def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Cand
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the number of bytes that a plan takes, with TAIL_BYTES for each operator of the rewritten model, and the
-    plan's number of multiply-accumulates.
+    """Return two numbers: the bytes of a plan, including TAIL_BYTES for each operator of the rewritten model, and the
+    plan's multiply-accumulates.
     """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 

@@ -343,7 +343,7 @@ def ticks(top: float) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
+    """Return a number of at least `least`: the smallest one that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 

@@ -108,7 +108,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: Sequence[int] | None) -> tuple[Text, ...]:
-    """Return the bytes of each memory of a board that a plan leaves free, with negative numbers in red."""
+    """Return how many bytes a plan leaves free in each memory of a board. Negative numbers are red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 

@@ -220,10 +220,10 @@ def harness(
 ) -> str:
     """Return the C text of a test program, which prints the result of the self-test and then runs the module N times.
 
-    The program takes three arguments: N, the input file and the output file. The input file has the bytes of all inputs
-    of the first run, then of the second run, and so on. The program writes the bytes of all outputs of the first run to
-    the output file, then of the second run, and so on. For a streamed input, the input file has all rows. The data of
-    an external input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
+    The program takes three arguments: N, the input file and the output file. The input file has the inputs of the first
+    run, then the inputs of the second run, and so on. The output file has the outputs of the first run, then the
+    outputs of the second run, and so on. For a streamed input, the input file has all rows. The data of an external
+    input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
 
     The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
     three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full

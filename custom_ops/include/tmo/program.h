@@ -139,7 +139,7 @@ enum {
   TMO_RANGE_RELU = 1, /* RELU limits outputs to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
-  TMO_RANGE_ALL = 4, /* ALL does not limit outputs. */
+  TMO_RANGE_ALL = 4, /* The range ALL does not limit outputs. */
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 

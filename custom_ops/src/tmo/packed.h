@@ -261,7 +261,7 @@ typedef struct tmo_wide_job {
   uint8_t last;              /* 1 if the outputs are written after the products were added */
   const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
   uint32_t count, offset;    /* number of rows, and distance in bytes from an address in the list `rows` to the values of the row */
-  uint32_t fours, singles;   /* number of bytes of a row in groups of four values, and number of bytes of the row's remaining values */
+  uint32_t fours, singles;   /* number of bytes in complete groups of four values, and number of the remaining bytes of a row */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
   const int8_t *const *row;  /* entry of the next row in the list `rows`; the field `left` is the number of remaining rows */
   uint32_t left;

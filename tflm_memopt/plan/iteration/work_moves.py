@@ -10,7 +10,7 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.nest import Ints
 
 MOVES_TOGETHER = 4
-"""Maximum number of moves of a COPY that finds the input rows of several output rows at once (`FEW_MOVES`)."""
+"""A COPY with at most this number of moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
 SHORT = 16
 """Maximum number of bytes that a core with unaligned loads copies in a fixed number of instructions."""
 

@@ -1,10 +1,10 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
 A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). A column window of `r` rows for a kernel of `k
-x k` pixels has `(k - 1) × r + k` pixels. An operator may read rows `q` stripes after the stripe that computed them. The
-column window then also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts
-from the end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give
-upper bounds of these sizes.
+x k` pixels has `(k - 1) × r + k` pixels. If an operator reads rows that were computed `q` stripes earlier, the column
+window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the
+end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
+bounds of these sizes.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Columns(NamedTuple):
     before: int
     """Number of columns in the buffer just before the newest tile is computed."""
     between: int
-    """Number of columns in the buffer between two iterations of the reader."""
+    """Number of columns that the buffer holds between two iterations of the reader."""
     last: int
     """Number of columns from the left edge of the last window to the right edge of the tensor."""
 

@@ -115,8 +115,8 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return three lists joined to one, each with a number for every stage: the tile width, the number of pixels
-    computed at once, and the number of pixels in scratch.
+    """Return one list that joins three lists. Each of the three has a number for every stage: the tile width, the
+    number of pixels computed at once, or the number of pixels in scratch.
     """
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
