@@ -22,7 +22,7 @@ from tflm_memopt.lower import numbers
 from tflm_memopt.lower.numbers import Numbers
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.serialise import unpack
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, without_dead
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId, without_dead
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.rowop import RowOp
@@ -234,11 +234,25 @@ def compare_programs(
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
+    copied = _copied(ops)
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
-            if not any(made & set(ops[number].inputs) for number in equal[n]):
+            if not any(made & copied.get(t, {t}) for number in equal[n] for t in ops[number].inputs):
                 yield f"operator {n} of program {p} has other inputs than in the original"
+
+
+def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
+    """Map the output of each operator without constants to itself and to all tensors whose values the output has.
+
+    One program may copy values between two operators where another program has no copy: on several devices, one
+    operator may run all images of a batch.
+    """
+    found: dict[TensorId, set[TensorId]] = {}
+    for op in ops:
+        if op.kind in numbers.NOT_COMPARED:
+            found[op.output] = {op.output}.union(*(found.get(t, {t}) for t in op.inputs))
+    return found
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:

@@ -303,12 +303,13 @@ class _Sharder(Tiles):
 
     def _run_inputs(self, op: Op) -> None:
         row = row_op(OperatorContext(self.graph, op))
-        if not isinstance(row, RowOp):
+        channels = self.tensors[op.inputs[0]].shape[-1]
+        own = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
+        if not isinstance(row, RowOp) or len(own) == 1:  # The sums of one device are not partial.
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
-        axis, channels = len(self.tensors[op.inputs[0]].shape) - 1, self.tensors[op.inputs[0]].shape[-1]
-        own = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
+        axis = len(self.tensors[op.inputs[0]].shape) - 1
         parts = [(d, part, self._piece(op.inputs[0], axis, *part, d)) for d, part in own]
         made = []
         for device, (first, end) in self._adding(output):

@@ -169,6 +169,15 @@ def test_constants_of_devices_with_dead_channels(sharding: DeviceSharding, *, fo
     assert (found.equal, found.unknown, found.different) == (6 if sharding is DeviceSharding.CHANNELS else 3, 0, ())
 
 
+def test_one_operator_of_a_device_may_run_all_images_of_a_batch() -> None:
+    """The original's dense layer reads copies of four means. On the device, one MEAN writes the four vectors."""
+    net = Net(1)
+    y = net.mean(net.conv2d(net.input((4, 12, 12, 2)), 6, kernel=(3, 3), stride=(2, 2)), (1, 2), keep=False)
+    data = net.model(net.fully_connected(y, 3, batches=4))
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(data, 2, effort=0.05).models]
+    assert compare_devices(read(data), devices, Changes()).different == ()
+
+
 def on_device(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
     return optimize_planned(data, name=name, if_worthwhile=False, effort=0.05, fold=False)
 

@@ -126,6 +126,18 @@ def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
     assert tflm_memopt.verify_devices(data, paths, runs=1).bit_exact
 
 
+def test_a_layer_of_two_channels_is_shared(tmp_path: Path) -> None:
+    """The first device gets fewer channels than the second one. Of the dense layer's two input channels, the first
+    device gets none.
+    """
+    net = Net(1)
+    data = net.model(net.fully_connected(net.mean(net.input((4, 12, 12, 2)), (1, 2), keep=False), 3, batches=4))
+    paths = [tmp_path / "0.tflite", tmp_path / "1.tflite"]
+    for path, one in zip(paths, tflm_memopt.optimize_devices(data, 2, effort=0.05).models, strict=True):
+        path.write_bytes(one.model)
+    assert tflm_memopt.verify_devices(data, paths, runs=1).bit_exact
+
+
 def test_a_device_gets_its_model_even_if_that_saves_no_ram() -> None:
     net = Net(1)
     x = net.conv2d(net.input((1, 1, 2000, 2)), 8, kernel=(1, 9))
