@@ -2,6 +2,8 @@
 TFLM.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -13,6 +15,7 @@ from moving import arg_max, concatenation, constant, like, strided_slice
 from poses import cast
 from property import oracle
 from tflm.test_operators import assert_equal
+from typed import bases, retyped
 
 import tflm_memopt
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -58,6 +61,22 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
     np.testing.assert_array_equal(found, expected)
     result = tflm_memopt.optimize(model, effort=0.05)
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        ("GATHER", "INT16"),
+        *product(("GATHER", "PACK", "UNPACK", "SPLIT_V", "TRANSPOSE", "RESIZE_NEAREST_NEIGHBOR"), ["BOOL"]),
+    ],
+)
+def test_types_that_tflm_does_not_move(kind: str, dtype: str) -> None:
+    """TFLM's kernels of some operators that move values do not take int16 or bool. The custom operator moves them."""
+    (base, *_) = bases()[kind]
+    types = ([dtype if name == base.outputs[0] else name for name in ends] for ends in (base.inputs, base.outputs))
+    data = retyped(base, *types)
+    result = tflm_memopt.optimize(data, effort=0.05, if_worthwhile=False)
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
 
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])

@@ -15,22 +15,24 @@ from tflm_memopt.ops.movement import STEP
 from tflm_memopt.ops.opset import refusal
 from tflm_memopt.ops.select import OPERANDS
 from tflm_memopt.rewrite.rules.composed import is_plain_select
+from tflm_memopt.tflm.accepted import accepts
 from tflm_memopt.tflm.refused import RANKS
 
 Shape = tuple[int, ...]
 GATHERED = ("FLOAT32", "INT8")
 """Types that TFLM's GATHER takes."""
 CAST = ("INT16", "BOOL")
-"""Types whose values are cast to float32 without loss before TFLM's GATHER moves them."""
+"""Types whose values are cast to float32 without loss before TFLM's kernels move them."""
+PADDING = ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
 
 
 def runnable(data: bytes) -> bytes:
     """Replace operators that TFLM lacks by operators of TFLM, and return a model with the same output bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Before GATHER, int16 and bool
-    values are cast to float32. Before SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, int16 values are cast to float32.
-    Operators with invalid operands are not replaced.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. An operator that only moves
+    values gets int16 or bool values as float32 if TFLM's kernel does not take the type of the values. Operators with
+    invalid operands are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -112,8 +114,10 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     context = OperatorContext(graph, op)
-    if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
+    if refusal(context) is not None:
         return None
+    if len(context.input().shape) <= RANKS[op.type][1]:
+        return _in_float(tree, graph, op, operator)
     if context.input().dtype not in GATHERED + CAST:
         return None
     x, count = context.input(), context.input().elements
@@ -136,13 +140,25 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _in_float(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
-    if any(t.dtype != "INT16" or t.quantization is None or t.quantization.zero_point[0] for t in tensors):
+    """Cast the operands and results that have the type of the first result. An operator that pads needs a zero point of
+    0, because TFLM pads float32 values with 0.
+    """
+    if not op.outputs or ABSENT in op.inputs or (dtype := graph.tensors[op.outputs[0]].dtype) not in CAST:
         return None
-    x, y = (writer.add_tensor(tree, "", t.shape, "FLOAT32") for t in tensors)
-    operator.inputs, operator.outputs = np.array([x, *op.inputs[1:]], np.int32), np.array([y], np.int32)
+    types = [[graph.tensors[t].dtype for t in ends] for ends in (op.inputs, op.outputs)]
+    in_float = [[t.replace(dtype, "FLOAT32") for t in ends] for ends in types]
+    if accepts(op.type, *types) or not accepts(op.type, *in_float):
+        return None
+    moved = [graph.tensors[t] for t in dict.fromkeys((*op.inputs, *op.outputs)) if graph.tensors[t].dtype == dtype]
+    if op.type in PADDING and any(t.quantization is None or t.quantization.zero_point[0] for t in moved):
+        return None
+    floats = {t.id: writer.add_tensor(tree, "", t.shape, "FLOAT32") for t in moved}
     cast = writer.add_opcode(tree, "CAST")
-    return [writer.operator(cast, op.inputs[:1], (x,)), operator, writer.operator(cast, (y,), op.outputs)]
+    before = [writer.operator(cast, (t,), (floats[t],)) for t in dict.fromkeys(op.inputs) if t in floats]
+    operator.inputs, operator.outputs = (
+        np.array([floats.get(t, t) for t in ends], np.int32) for ends in (op.inputs, op.outputs)
+    )
+    return [*before, operator, *(writer.operator(cast, (floats[t],), (t,)) for t in op.outputs)]
 
 
 def _constant(tree: Any, values: Any) -> int:
@@ -152,5 +168,5 @@ def _constant(tree: Any, values: Any) -> int:
 
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
-    "SPACE_TO_BATCH_ND": _in_float, "BATCH_TO_SPACE_ND": _in_float,
+    **dict.fromkeys((*PADDING, "GATHER", "PACK", "UNPACK", "SPLIT_V", "RESIZE_NEAREST_NEIGHBOR"), _in_float),
 }  # fmt: skip
