@@ -47,7 +47,11 @@ TMO_OWN_FRAME static void copy_piece(int8_t *to, const int8_t *from, uint32_t by
 TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
   const uint32_t bytes = m->bytes, last = bytes - 4, source_step = (uint32_t)m->source_step, target_step = m->target_step;
   if (bytes == 1) {
-    for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
+    uint32_t left = m->count;
+    for (; left >= 4; left -= 4) {
+      TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
+    }
+    for (; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
   } else if (bytes == 2) {
     for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) tmo_put_int16(to, tmo_int16_at(from));
   } else if (TMO_UNALIGNED && last <= 12) {
@@ -334,7 +338,7 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
   const tmo_move *const moves = (const tmo_move *)(const void *)(copy + 1);
   const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
   const bool is_reversed = tmo_is_reversed(out), pads = copy->fills && copy->n_moves == 1 && moves->count == 1;
-  const bool together = copy->n_moves <= FEW_MOVES && (pads || !copy->fills);
+  bool together = copy->n_moves <= FEW_MOVES && (pads || !copy->fills);
   row_source sources[FEW_MOVES];
   output_rows to;
   to.bytes = tmo_row_bytes(out);
@@ -343,7 +347,8 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
     const uint32_t left = end - to.y, at = is_reversed ? out->height - 1u - to.y : tmo_remainder(to.y, out->depth);
     to.n = is_reversed || left < out->depth - at ? left : out->depth - at;
     to.row = tmo_output_base(run, out) + (out->offset + at * to.bytes);
-    if (!together || to.n == 1 || !find_sources(run, op, &to, moves, copy->n_moves, sources)) {
+    if (together && to.n > 1) together = find_sources(run, op, &to, moves, copy->n_moves, sources);
+    if (!together || to.n == 1) {
       to.n = 1;
       if (copy->fills) memset(to.row, copy->fill, to.bytes);
       move_row(run, op, copy, &to);

@@ -330,6 +330,25 @@ TMO_OWN_FRAME static tmo_status convolve_one(const tmo_run_state *run, const tmo
   return convolve_point(run, op, in, out, false) ? TMO_OK : call_plain_kernel(run, op, in, out);
 }
 
+/* Computes one pixel of an int16 convolution with a 1x1 kernel. */
+TMO_OWN_FRAME static tmo_status multiply_one_s16(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const int8_t *const from = pixel_of(run, in, run->current.row, run->current.tile);
+  const tmo_window window = {&from, 1, 1, 0, 0, 0, 1};
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  k.op = op;
+  k.in_channels = in->channels;
+  k.tap_step = in->channels / 2;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.weights = tmo_weights_of(run, op);
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  k.sums = NULL;
+  k.whole_rows = false;
+  tmo_conv_pixel_s16(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
+  return TMO_OK;
+}
+
 TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   return convolve_point(run, op, in, out, true) ? TMO_OK : tmo_iterate_any(run, op);
 }
@@ -456,6 +475,8 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_CORE_DSP
   if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);
   if (adds_pixels(run, op)) return add_pixels(run, op);
+  const bool point = tmo_is_kind(op, TMO_OP_CONV_S16) && tmo_is_pointwise(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
+  if (point && holds_pixels(run, in) && holds_pixels(run, out)) return multiply_one_s16(run, op, in, out);
 #endif
 #endif
   return iterate_packed(run, op, in, out);
