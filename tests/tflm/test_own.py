@@ -17,6 +17,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.devices.verify import verify_devices
+from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
@@ -85,6 +86,20 @@ def test_a_process_that_did_not_convert_the_model_verifies_it(tmp_path: Path) ->
     assert tflm_memopt.verify(model, result.model, runs=1).bit_exact
     MADE.clear()
     assert verify_devices(model, [tmp_path / "0", tmp_path / "1"], runs=1).bit_exact
+
+
+def test_verify_names_the_option_that_gives_the_description(tmp_path: Path) -> None:
+    model = steps()
+    result, shared = converted(model), tflm_memopt.optimize_devices(model, 2)
+    paths = [tmp_path / "0", tmp_path / "1"]
+    for path, one in zip(paths, shared.models, strict=True):
+        path.write_bytes(one.model)
+    CUSTOM_OPERATORS.clear()
+    MADE.clear()
+    for run in (lambda: tflm_memopt.verify(model, result.model), lambda: verify_devices(model, paths)):
+        with pytest.raises(UsageError, match=r"your custom kernel 0x\w+, which is not registered") as caught:
+            run()
+        assert "--describe FILE.py" in str(caught.value.hint)
 
 
 def converted(model: bytes) -> Optimized:

@@ -339,8 +339,9 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = f": {error}" if isinstance(error, PlanError) else ""
-            hint = "use a plan of this model with the same --input, --int8-io, --ops, --target and --no-fold"
+            options = "--input, --int8-io, --ops, --target, --no-fold and --describe"
             what = f"the plan is damaged, or does not belong to this model{reason}"
+            hint = f"use a plan of this model with the same {options}"
             raise UsageError(what, code="bad_plan", where="--plan", hint=hint) from error
 
     @property

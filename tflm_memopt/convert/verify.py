@@ -1,5 +1,6 @@
 """Verifies that two models compute equal outputs, by running them and by comparing their constants."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,13 @@ from numpy.typing import NDArray
 
 from tflm_memopt.convert import annotation
 from tflm_memopt.convert.constants import compare_constants
+from tflm_memopt.emit.embedded import own_kernels
 from tflm_memopt.errors import ModelError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model import interface
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime import verify as runs_of_both
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
 from tflm_memopt.runtime.verification import ComparedConstants, How, Verification
 from tflm_memopt.tflm.shapes import undefined
@@ -42,15 +45,23 @@ def verify(
     argument `c`, the C module is also compared.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if a model cannot be read or run. Raises
-    RuntimeUnavailable if a package is missing, and UsageError for arrays that do not match the inputs.
+    RuntimeUnavailable if a package is missing. Raises UsageError for arrays that do not match the inputs, and if no
+    description of one of the user's kernels was imported.
     """
     before, after = loaded(original).data, loaded(rewritten).data
     model = read(before)
     annotation.make_kernels(model)
+    demand_kernels(read(after))
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
     unclear = undefined(model)
     why = f"{unclear.why}; {unclear.hint}" if unclear else ""
     return replace(found, constants=_constants(model, read(after)), undefined=why)
+
+
+def demand_kernels(rewritten: Model) -> None:
+    """Raise UsageError if the process has no description of one of the user's kernels that the model calls."""
+    with contextlib.suppress(ModelError):  # A damaged program does not run, which verify() reports.
+        own_kernels(regions(rewritten))
 
 
 def _constants(before: Model, after: Model) -> ComparedConstants | None:

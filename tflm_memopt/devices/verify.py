@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.convert import annotation
 from tflm_memopt.convert.constants import compare_devices
+from tflm_memopt.convert.verify import demand_kernels
 from tflm_memopt.devices.run import DeviceRun, run_devices
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded, read_model
@@ -60,6 +61,8 @@ def verify_devices(
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
     annotation.make_kernels(before)
+    for one in devices:
+        demand_kernels(one)
     _demand_together([message(one) for one in devices])
     seen, changes = interfaces(before, devices[0])
     drawn = LEAST_RUNS if runs is None else runs

@@ -3,14 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
-import numpy as np
-
 from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.own_text import definitions
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import InputPlace, Part
-from tflm_memopt.lower.program import HEADER, OP
+from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.ops.custom import MADE, OwnKernel
 from tflm_memopt.ops.kinds import USING_LIBM, Kind, traits
 from tflm_memopt.ops.packing import Packing
@@ -94,18 +92,21 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the user's kernels that a model calls, by number. Raises UsageError for a missing kernel."""
+    """Return the user's kernels that a model calls, by number.
+
+    Raises UsageError for a missing kernel, and ModelError for a damaged program.
+    """
     found: dict[int, OwnKernel] = {}
     for region in regions:
-        header = np.frombuffer(region.program, HEADER, 1)[0]
-        for op in np.frombuffer(region.program, OP, int(header["n_ops"]), int(header["ops"])):
-            if not traits(Kind(op["kind"])).named:
+        for op in unpack(region.program).ops:
+            if not traits(op.kind).named:
                 continue
-            if (identity := int(op["identity"])) not in MADE:
+            if op.param not in MADE:
                 raise UsageError(
-                    f"the model needs your custom kernel {identity:#x}, which is not registered",
+                    f"the model needs your custom kernel {op.param:#x}, which is not registered",
                     code="unsupported_operator",
-                    hint="import the module that describes it, and convert the original again",
+                    hint="--describe FILE.py, or import the file that describes it; if the file has changed, convert "
+                    "the original again",
                 )
-            found[identity] = MADE[identity]
+            found[op.param] = MADE[op.param]
     return found
