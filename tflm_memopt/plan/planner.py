@@ -116,9 +116,7 @@ class Planner:
         self._rows: Mapping[int, RowGroups] = (
             warm._rows if warm else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
-        self._cuts: Mapping[int, Cuts] = {
-            n: self._cuts_of(n, rows, warm._cuts[n] if warm else None) for n, rows in self._rows.items()
-        }
+        self._cuts: Mapping[int, Cuts] = {n: self._cuts_of(n, rows) for n, rows in self._rows.items()}
         least = max((sum(sizes[t] for t in self._alive(n)) for n in self._builtins), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
             pass
@@ -128,10 +126,10 @@ class Planner:
         self.macs = graph.macs
         """Number of multiply-accumulates if no output is computed twice."""
 
-    def _cuts_of(self, number: int, rows: RowGroups, warm: Cuts | None) -> Cuts:
+    def _cuts_of(self, number: int, rows: RowGroups) -> Cuts:
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
-        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, warm=warm)
+        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low)
 
     def _fair(self, number: int) -> Budget:
         numbers = list(self._chains)

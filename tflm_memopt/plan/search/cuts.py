@@ -131,13 +131,11 @@ class Cuts:
         budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
-        warm: Cuts | None = None,
     ) -> None:
         """The argument `settings` has the techniques for groups that compute tiles. If `settings` is None, groups
         compute only whole rows.
 
-        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. The search reuses
-        the tiled groups of `warm`, an earlier search of the same region, if the groups are optimal.
+        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -151,26 +149,18 @@ class Cuts:
                 hint="--input arena, or --input external",
             )
         self._rough = roughly[0]
-        self._tiled = self._tiled_groups(warm)
+        self._tiled = self._tiled_groups()
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
         self._front: Sequence[CutLabel] | None = None
         self._placed: set[Candidate] = set()
 
-    def _tiled_groups(self, warm: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
+    def _tiled_groups(self) -> Mapping[int, Sequence[Candidate]]:
         if self._settings is None:
             return {}
-        if warm and warm._settings == self._settings.once and warm._is_least():
-            return warm._tiled
-        return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
-
-    def _is_least(self) -> bool:
-        best, least = self.front()[0], self.chain.least
-        return best.nbytes <= least and self._placed_bytes(best) <= least
-
-    def _placed_bytes(self, label: CutLabel) -> int:
-        return max(self._place(group, label.nbytes) for group in label.groups())
+        limit = max(self._place(group, self._rough.nbytes) for group in self._rough.groups())
+        return tiled_candidates(self.chain, self._settings, limit, self._budget)
 
     def refine(self, limit: int) -> bool:
         reached = {0}

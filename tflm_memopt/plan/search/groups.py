@@ -20,7 +20,6 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.endings import Endings
 from tflm_memopt.plan.iteration.liveness import (
-    COUNTER_BYTES,
     GroupBorder,
     live_ranges,
     most_alive,
@@ -34,8 +33,6 @@ from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
-MAX_PERMUTED = 3
-"""If an operator has at most MAX_PERMUTED operands, the search tries all orders of the operands."""
 MAX_ORDERS = 8
 
 MOST_MEMBERS = 256
@@ -137,14 +134,6 @@ class Chain:
             now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
             now |= {op.output} if last_read.get(op.output, -1) > i and not op.leaves else set()
         return (*steps, frozenset(now))
-
-    @cached_property
-    def least(self) -> int:
-        """Lower bound of the bytes of every division of the region: the bytes that are live where the region starts or
-        ends.
-        """
-        before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
-        return self.across + max(before, behind) + COUNTER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +328,8 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     n = len(op.inputs)
     if any(op.repeats(k) for k in range(n)):
         yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
-    elif n <= MAX_PERMUTED:
-        yield from itertools.permutations(range(n))
     else:
-        yield from (tuple(range(n)), tuple(reversed(range(n))))
+        yield from dict.fromkeys((tuple(range(n)), tuple(reversed(range(n)))))
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
@@ -380,13 +367,6 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 
 
-def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    member, *_ = chain.members[first]
-    stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
-    forms = [Member(stage, member.op)] if stage is not member.stage else []
-    return [g for old in shorter for form in forms for g in grow(old, [form], is_sink=is_sink)]
-
-
 def candidates(
     chain: Chain,
     last: int,
@@ -412,7 +392,6 @@ def candidates(
         grown = _grown(chain, growing, first, last, ways)
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
         fitting = _distinct(g for n, g in ranked if n + chain.across <= limit and (turns.left > 0 or not g.in_turn))
-        shorter = growing
         growing = [g for way in ways for g in [g for g in fitting if g.in_turn == way][:orders]]
         if not growing:
             return
@@ -422,7 +401,7 @@ def candidates(
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
-        for group in _reading_whole(chain, first, last, shorter) or growing:
+        for group in growing:
             found = Candidate(first, last, 0, group.macs, settle(group.trace), in_turn=group.in_turn)
             if any(stage is not m.stage for stage, m in zip(found.stages, group.trace.members, strict=True)):
                 nbytes = exact_bytes(chain, found)
