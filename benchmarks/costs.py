@@ -63,7 +63,7 @@ CARE = 0.75
 LARGER_ERROR = 1.02
 """The fit of a kernel omits a cost if the omission makes the error at most LARGER_ERROR times as large."""
 MORE = 4
-"""Number of other random networks that the script draws for each network with rare kernels."""
+"""Number of other random networks that the script draws whenever a network has rare kernels."""
 EFFORT = 0.01
 """Effort of the search for the plans whose instructions are counted. The estimated costs do not depend on the quality
 of plans, so a low effort is enough.

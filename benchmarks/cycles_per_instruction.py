@@ -105,7 +105,7 @@ def counted(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTi
 def rates(found: Sequence[Counted]) -> tuple[dict[str, Rates], dict[str, Rates]]:
     """Return the cycles per instruction and the additional cycles per iteration of each kernel.
 
-    The cycles per instruction also have the key "", which stands for the average of all kernels.
+    The entry "" of the cycles per instruction is the average of all kernels.
     """
     of_kernel: dict[str, list[Counted]] = defaultdict(list)
     for one in found:
@@ -133,7 +133,7 @@ def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
 
 def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
     """Return the cycles per instruction and per iteration. If all iterations of a kernel have similar numbers of
-    instructions, a fit cannot tell the two figures apart. The cycles per iteration are 0 if the fit is about as good
+    instructions, a fit cannot tell both figures apart. The cycles per iteration are 0 if the fit is about as good
     without them.
     """
     from scipy.optimize import nnls  # noqa: PLC0415

@@ -62,7 +62,7 @@ typedef struct {
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* number of cache lines of the cache; number of cache lines in which an address may be stored */
+  uint64_t lines, ways, clock, last; /* number of lines of the cache; number of lines in which an address may be stored */
 } cache;
 
 typedef struct {

@@ -116,8 +116,8 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. A load or store whose address was just loaded
-    never takes one cycle less.
+    """Whether a load or store directly after a load takes one cycle less. No cycle is saved if the first load loads the
+    address that the second instruction uses.
     """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""

@@ -68,8 +68,8 @@ def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
     """Return a model with the layers of a list, as in msf-CNN's JSON files.
 
     A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel
-    "k", stride "s" and padding "p" are [rows, columns]. For a layer of the type "add", the key "skip" is the index of
-    the layer whose input is also the second operand.
+    "k", stride "s" and padding "p" are [rows, columns]. A layer of the type "add" adds the input of an earlier layer,
+    whose index is the key "skip".
     """
     net, first = Builder(seed), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]

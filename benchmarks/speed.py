@@ -32,8 +32,8 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Numbers of instructions of TFLM's reference kernels, in a default build and in a build with NDEBUG. TFLM's default
-build checks indices of tensors at run time (TFLITE_DCHECK).
+"""For TFLM's reference kernels, the number of instructions in a default build and in a build with NDEBUG. TFLM's
+default build checks indices of tensors at run time (TFLITE_DCHECK).
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 

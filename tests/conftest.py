@@ -94,7 +94,7 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Mark all test parameters as slow except for the first `quick` parameters."""
+    """Mark all test parameters except the first `quick` parameters as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 

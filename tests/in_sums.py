@@ -26,7 +26,7 @@ class _Alone(_Sharder):
 
 
 def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
-    """Return whether each layer is divided by partial sums, by channels, or not at all."""
+    """Return for each layer how it is divided: by partial sums, by channels, or not at all."""
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
     return {op.index: next(one for one in order if one in possible_shardings(graph, op)) for op in graph.ops}
 

@@ -63,7 +63,7 @@ typedef struct {
   uint32_t left;      /* number of unsent bytes of the message that is being sent */
   uint8_t to;         /* index of the device to which the message is being sent */
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t sent, received; /* numbers of message bytes sent and received since the call of tmo_link_open(), for statistics */
+  uint32_t sent, received; /* how many message bytes were sent and received since the call of tmo_link_open() */
 } tmo_link;
 
 /* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The number of the first inference is

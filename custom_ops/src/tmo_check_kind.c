@@ -30,9 +30,9 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
   return (const uint16_t *)(const void *)((const uint8_t *)op + offsetof(tmo_op, kernel_h)) + axis;
 }
 
-/* Returns whether each window along an axis begins before the end of the input, and covers at least one input element. The argument `there` is the
- * number of input elements from earlier inferences. A window that begins before the input reads elements from earlier inferences instead of padding.
- * All arguments are uint16_t, so no sum of them wraps. */
+/* Returns true if each window along an axis begins before the end of the input and covers at least one input element. The argument `there` is the
+ * number of input elements from earlier inferences. A window that begins before the input reads elements from earlier inferences instead of
+ * padding. All arguments are uint16_t, so no sum of them wraps. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -258,7 +258,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads only n rows or fewer. */
+/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads at most n rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -296,7 +296,7 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Returns whether the first iteration reads exactly one row of operand k, and operand k has this row. */
+/* Returns true if the first iteration reads exactly one row of operand k and operand k has this row. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);

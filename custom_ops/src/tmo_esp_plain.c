@@ -15,7 +15,7 @@ enum {
 
 static bool is_vector(const void *at) { return (uintptr_t)at % VECTOR_BYTES == 0; }
 
-/* Returns whether two operands and the output are whole vectors, and output element i needs only element i of both operands. */
+/* Returns true if two operands and the output are whole vectors and output element i needs only element i of both operands. */
 static bool are_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, const int8_t *out) {
   const uint32_t n = k->out_width * k->out_channels;
   return tmo_is_elementwise(k) && n % VECTOR_BYTES == 0 && is_vector(a) && is_vector(b) && is_vector(out);
@@ -39,7 +39,7 @@ bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   return true;
 }
 
-/* Returns whether all input rows are adjacent in memory, and each window has at least one column. */
+/* Returns true if all input rows are adjacent in memory and each window has at least one input column. */
 static bool is_image(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   const uint32_t row = (uint32_t)k->in_width * k->in_channels;

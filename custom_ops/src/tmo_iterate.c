@@ -555,8 +555,8 @@ static bool is_point(const tmo_op *op) {
   return (tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_is_kind(op, TMO_OP_CONV)) && tmo_channel_groups(op) == 1 && tmo_is_pointwise(op);
 }
 
-/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if an operand or the output is not
- * adjacent in memory, or if an output pixel needs several pixels of an operand. */
+/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if the pixels of an operand or of
+ * the output are not adjacent in memory, or if an output pixel needs several pixels of an operand. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
@@ -581,8 +581,8 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   return true;
 }
 
-/* Returns the number of rows of operand 0 that each iteration reads. Returns 0 if the iterations read different rows of another operand, or if the
- * rows of operand 0 are not all in one buffer. */
+/* Returns the number of rows of operand 0 that each iteration reads. Returns 0 if the iterations read different rows of any other operand, or if
+ * several buffers hold the rows of operand 0. */
 static uint32_t rows_that_move(const execution *f) {
   const tmo_op *const op = f->kernel.op;
   const tmo_access *const access = (const tmo_access *)tmo_constant(f->run->program, op->access);

@@ -426,8 +426,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Returns whether a function of this file supports the window of a packed operator. With the DSP extension, tmo_iterate.c computes rows with only one
- * pixel, if a window has several columns. */
+/* Returns whether a function of this file supports the window of a packed operator. For a convolution that is packed for the DSP extension,
+ * tmo_iterate.c computes rows of one pixel if a window has several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ||

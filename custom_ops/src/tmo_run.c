@@ -538,8 +538,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
 }
 
 /* Continues the inference that `at` describes, if the inference has begun. The workspace has a counter for each operator. An operator's counter
- * states which row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if the program does
- * not allow the numbers of rows and iterations of `at`. */
+ * states which row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if at->rows or
+ * at->iterations is impossible for the program. */
 static bool resume(tmo_run_state *run, const tmo_stream *at) {
   if (at->rows == 0) return true;
   if (is_streamed(run)) {

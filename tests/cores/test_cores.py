@@ -198,7 +198,7 @@ def few_pixels() -> list[Case]:
 
 @cache
 def single_pixels() -> list[Case]:
-    """Divided by 3, the numbers of channel pairs of the networks have the remainders 0, 1 and 2."""
+    """Modulo 3, the numbers of channel pairs are 0, 1 and 2."""
     cases = []
     for deep, channels in ((8, 4), (8, 6), (16, 8), (24, 14), (40, 16), (16, 20)):
         net = Net(channels)

@@ -154,7 +154,9 @@ BRANCHED = Recipe(
 )
 
 ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
-"""The layer has only one output row for each of two devices, so the converter exchanges height and width."""
+"""Each of the two devices computes a single output row. For a single row, the converter may exchange the height and the
+width of weights.
+"""
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Most kernels of TFLM do not check the type of a bias, so the bias keeps its type."""
+    """The function does not change the type of a bias, because most kernels of TFLM do not check this type."""
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:
         changed = form.types[0] or outputs[0]

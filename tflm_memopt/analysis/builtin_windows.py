@@ -32,7 +32,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Number of window rows and of window pixels inside the input, added up over all windows of a channel."""
+    """For all windows of a channel together: the window rows and the window pixels that are inside the input."""
 
     rows: int
     taps: int

@@ -202,7 +202,9 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Estimate the instructions on each core of a target, without cores on which the cost of a kernel is unknown."""
+    """Estimate the instructions on each core of a target. If the cost of a kernel is unknown on a core, leave the core
+    out.
+    """
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 

@@ -77,7 +77,9 @@ class AppReport:
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
     """Maps a model to the offset in bytes of the model's part of the slow memory."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Origin of the estimated times for each model with a rate or pauses in app.toml."""
+    """How the times of each model were estimated or measured. Only models that have a rate, a time limit or pauses in
+    app.toml are listed.
+    """
     cores: tuple[CoreLoad, ...] = ()
     """The models and the load of each core, or () if no model has a rate."""
 
@@ -141,7 +143,9 @@ class AppExploration:
     """Number of bytes of all arenas if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """Origin of the estimated times for each model with a rate or pauses in app.toml."""
+    """How the times of each model were estimated or measured. Only models that have a rate, a time limit or pauses in
+    app.toml are listed.
+    """
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

@@ -164,7 +164,7 @@ class _Numbering:
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
         """Give each computed row a number. Rows of an operator get the same number if their input rows are the same.
-        The last axis of the argument `read` has the numbers of a computed row's input rows.
+        For each computed row, the last axis of `read` lists the input rows by their numbers.
         """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]

@@ -105,8 +105,8 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Return whether the arena of `one` is at most as large as the arena of `other`. The function first compares heads
-    and numbers of operators, because the size of the whole arena takes long to compute.
+    """Return whether the arena of `one` is at most as large as the arena of `other`. The function first compares the
+    sizes of the heads and counts the custom operators, because the size of the whole arena takes long to compute.
     """
     heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
     if heads <= 0 and calls <= 0:

@@ -77,8 +77,8 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Divide `step` more layers by rows as long as the cost falls. If `step` is -1, divide one layer less by rows.
-    Yield conversions.
+    """Divide more layers by rows (`step` = 1) or fewer layers (`step` = -1), one at a time, as long as the cost falls.
+    Yield each cheaper conversion.
     """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):

@@ -122,7 +122,7 @@ class Network:
 
     @cached_property
     def whole(self) -> Graph:
-        """The network's graph without dead operators. In the graph, shapes that operators compute are constants, so
+        """The network's graph without dead operators. Constants replace the shapes that the model computes, so that
         devices send no shapes.
         """
         return without_dead(with_known(self.source.graph))

@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices.
 
 The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers are
-split by channels. As in the thesis, an integer program chooses the first layer that is split by channels. The script
-states the bytes of the arena and of the model file on one device as one sum, in MB of 10^6 bytes. The thesis counts
-float32 values, without the weights of dense layers.
+split by channels. As in the thesis, an integer program chooses the first layer that is split by channels. For one
+device, the script adds the bytes of the arena and of the model file. 1 MB is 10^6 bytes. The thesis counts float32
+values, without the weights of dense layers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,8 +44,8 @@ def dense(units: int) -> Layer:
 
 
 def route(*layers: int) -> Layer:
-    """Concatenate the outputs of layers. The argument `layers` has the numbers of the layers in darknet. The first
-    layer of a network has the number 0.
+    """Concatenate the outputs of layers. The argument `layers` lists the layers by their numbers in darknet, where the
+    first layer has the number 0.
     """
     return lambda net, made: concatenation(net, [made[1 + n] for n in layers], 3)
 

@@ -1,13 +1,13 @@
 """Repeat published splits of MobileNetV2 over microcontrollers.
 
-With ESP32-S3 boards, the authors of arXiv 2507.16594 cut MobileNetV2 after block_16_project_BN. According to the
+The authors of arXiv 2507.16594 use ESP32-S3 boards, and cut MobileNetV2 after block_16_project_BN. According to the
 abstract, the first board sends a tensor of 5.66 kB. MobileNetV2 of width 0.35 at 224 x 224 pixels has a tensor of 7 x 7
 x 112 = 5488 bytes.
 
-With Teensy 4.1 boards, the authors of arXiv 2605.09357 split the kernels of MobileNetV2 1.0 at 224 x 224. The paper's
-repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices
-reads and computes in each layer. For each layer, the script adds the input bytes and the output bytes of a device. The
-largest of the sums is the device's RAM. tflm-memopt splits all layers by channels.
+The authors of arXiv 2605.09357 use Teensy 4.1 boards, and split the kernels of MobileNetV2 1.0 at 224 x 224 pixels. The
+paper's repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three
+devices reads and computes in each layer. For each layer, the script adds the input bytes and the output bytes of a
+device. The largest of the sums is the device's RAM. tflm-memopt splits all layers by channels.
 
 Weights are random, because the number of sent bytes does not depend on the weights. Each device is simulated by a
 process that runs TFLM. The processes communicate over loopback.

@@ -199,7 +199,7 @@ static inline uint32_t tmo_slow_bytes(const void *program) {
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
 }
 
-/* Returns the number of rows of earlier inferences that precede row 0 of the tensor. */
+/* Returns how many rows before row 0 of the tensor come from earlier inferences. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
 /* Returns the offset in bytes of row y of a tensor in the state, relative to the start of the state. */

@@ -22,7 +22,7 @@ extern "C" {
 /* Computes all channels of one pixel of a 1x1 convolution or a fully connected layer. tmo_conv_backend() writes int8 outputs, not partial sums. */
 TMO_LINKAGE void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
 
-/* Returns whether the input values of a pixel are adjacent in memory, and the weights of each channel are also adjacent. */
+/* Returns whether both the input values of a pixel and the weights of each channel are adjacent in memory. */
 static inline bool tmo_is_run(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   if (k->sums != NULL || (uint32_t)op->kernel_w * k->in_channels > UINT16_MAX) return false;

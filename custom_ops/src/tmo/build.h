@@ -83,7 +83,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* Each set bit stands for a packing for which this build has kernels that the core can run. */
+/* TMO_OWN_PACKINGS has a bit for each packing whose kernels are in this build and can run on the core. */
 #define TMO_OF_DSP                                                                                                       \
   (1ull << TMO_PACKING_DSP_CONV | 1ull << TMO_PACKING_DSP_DEPTHWISE | 1ull << TMO_PACKING_DSP_ADD | 1ull << TMO_PACKING_DSP_DENSE)
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
@@ -118,8 +118,7 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
  * the code for the packing. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks a kernel, the case of the switch statement for the kernel does
- * nothing. */
+/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks a kernel, the kernel's case does nothing. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

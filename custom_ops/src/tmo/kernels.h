@@ -219,14 +219,14 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs of bytes. The weights for one run
  * of bytes are adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* pointer into a list of addresses, to the address of the first pixel in the first run of bytes */
+  const int8_t *const *at; /* entry of a list of addresses: the address of the first pixel in the first run of bytes */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
   uint16_t count;          /* number of runs in each part of the window */
   uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
   uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent window parts */
   uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
   uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
-  uint32_t offset;         /* distance in bytes from the address in the list `at` to the first byte of the run, in the first part of the window */
+  uint32_t offset;         /* in the first part of the window, distance in bytes from an address in the list `at` to the first byte of its run */
   uint32_t bytes;          /* number of bytes in a run */
   uint32_t step;           /* distance in bytes between two adjacent input bytes of a run, modulo 2^32 */
   uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
@@ -410,8 +410,8 @@ static inline bool tmo_makes_points(const tmo_kernel *k) {
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
 /* tmo_begin_sums() and tmo_end_sums() begin and end the sums of n channels of a pixel. The argument `channel` is the index of the first of the n
- * channels. The argument `i` is the index of the output for the first of the n sums. tmo_begin_sums() sets the sums to their initial values, or to
- * the sums that the previous call has kept. tmo_end_sums() writes the outputs, or keeps the sums for the next call. */
+ * channels. The first of the n sums belongs to output element `i`. tmo_begin_sums() sets the sums to their initial values, or to the sums that the
+ * previous call has kept. tmo_end_sums() writes the outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

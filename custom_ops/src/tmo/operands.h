@@ -32,7 +32,7 @@ typedef struct {
   tmo_row_pixels pixels;
 } place;
 
-/* Finds row y of a tensor if one buffer of the arena does not contain all rows of the tensor. Rows of an external input are in the caller's memory.
+/* Finds row y of a tensor if the rows of the tensor are not all in one buffer of the arena. Rows of an external input are in the caller's memory.
  * Rows of a streamed input are in the last push or in a rolling buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
