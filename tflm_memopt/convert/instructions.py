@@ -37,6 +37,10 @@ STEP = 1 / 32
 """When a plan gets more memory to compute more pixels in a call, its memory grows in steps of at most STEP times the
 arena's head.
 """
+STEEP = 1.3
+"""If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
+SMALL_STEP = STEP / 8
+"""Largest step of a plan's memory between two plans whose costs differ by more than the factor STEEP."""
 LEAP = 1 / 4
 """A plan may also grow to the middle between the smallest and the largest arena, if its arena grows by at most LEAP
 times its head.
@@ -171,6 +175,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
     If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
     adjacent plans still differ much, plans without recompute are added, although the arenas of these plans are larger.
+    Between the last plans that differ much, memory grows in smaller steps.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -187,11 +192,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
         totals = [c.total for pair in pairs for c in pair]
         half = (max(totals, default=0) + min(totals, default=0)) // 2
         for faster, slower in pairs:
-            room, size = faster.total - slower.total, slower.plan.head
-            parts = 1 + math.ceil(room / (STEP * size)) if room > STEP * size else 1
-            rooms = [(room - 1) * part // parts for part in range(1, parts + 1)]
-            to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * size else []
-            _add_roomier(found, each, slower, rooms + to_half, table, price)
+            to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * slower.plan.head else []
+            _add_roomier(found, each, slower, _rooms(faster, slower, STEP) + to_half, table, price)
 
     each, more = forms(conversion), narrow(conversion)
     found = _of_forms(each, [], table, price, planning)
@@ -202,7 +204,19 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     widen(tried)
     if has_cliff():
         widen([pair for pair in once if pair not in tried])
+    for faster, slower in neighbours():
+        if price(slower) > STEEP * price(faster):
+            _add_roomier(found, each, slower, _rooms(faster, slower, SMALL_STEP), table, price)
     return found
+
+
+def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
+    """Return numbers of bytes by which the head of the plan `slower` may grow without reaching the arena of the plan
+    `faster`. The distance between two numbers is at most the fraction `step` of the head.
+    """
+    room, size = faster.total - slower.total, slower.plan.head
+    parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1
+    return [(room - 1) * part // parts for part in range(1, parts + 1)]
 
 
 def _add_roomier(

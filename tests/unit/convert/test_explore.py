@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import QUICKLY
+from conftest import EXAMPLE, QUICKLY
 from models import Net
 from unit.command import narrowing
 
@@ -147,3 +147,10 @@ def test_the_same_model_gives_the_same_bytes() -> None:
     first = tflm_memopt.optimize(narrowing(), seconds=0.3).model
     offsets.forget()
     assert tflm_memopt.optimize(narrowing(), seconds=0.3).model == first
+
+
+@pytest.mark.slow
+def test_neighbouring_points_differ_by_at_most_30_percent_of_the_time() -> None:
+    points = [p for p in tflm_memopt.explore(EXAMPLE, board="nano33ble").points if p.milliseconds]
+    times = [p.milliseconds[1] for p in sorted(points, key=lambda p: p.arena.total, reverse=True) if p.milliseconds]
+    assert max(slower / faster for faster, slower in itertools.pairwise(times)) <= 1.3
